@@ -1,0 +1,1 @@
+"""Long-tailed multi-label text classification that rescues the rare labels."""
