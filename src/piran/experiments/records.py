@@ -1,0 +1,138 @@
+"""The run record: everything that one run was and gave, as one JSON file.
+
+Tables, figures and pages are views of records; none of them trains anything.
+"""
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from piran.errors import DataError
+from piran.storage import write_text_atomically
+
+RECORD_FORMAT = 1
+RECORD_NAME = "record.json"
+REPORTED_PACKAGES = ("piran", "torch", "numpy", "scipy", "scikit-learn", "tokenizers")
+
+Group = Literal["head", "tail", "unseen"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DatasetSummary(_Part):
+    """What was read: enough to tell whether two runs saw the same data."""
+
+    name: str
+    checksum: str
+    """SHA-256 over texts and labels of all splits, in order."""
+    n_train: int
+    n_validation: int
+    n_test: int
+    n_labels: int
+    n_head_labels: int
+    n_tail_labels: int
+    n_unseen_labels: int
+
+
+class LabelTable(_Part):
+    """One row per label, as parallel lists in column order."""
+
+    names: list[str]
+    train_counts: list[int]
+    test_counts: list[int]
+    groups: list[Group]
+
+
+class SystemScores(_Part):
+    """What one system (the method, or one of its reference points) scored on the test split."""
+
+    metrics: dict[str, float]
+    """Flat, in percent: P@1 … nDCG@5, PSP@1 …, micro_f1 …, tail_f1_at_0.5 …"""
+    label_f1: list[float]
+    """F1 of each label in percent, with the saved thresholds."""
+    label_f1_at_half: list[float] = Field(alias="label_f1_at_0.5")
+    """F1 of each label in percent, at 0.5."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class TailPicture(_Part):
+    """One tail label's instances in two principal components, for the report's picture."""
+
+    label: str
+    prototype: tuple[float, float]
+    real: list[tuple[float, float]]
+    """Training documents of the label."""
+    generated: list[tuple[float, float]]
+    background: list[tuple[float, float]]
+    """A sample of the other training documents."""
+    held_out: list[tuple[float, float]] = []
+    """Test documents of the label, where there are any: what the generations should cover."""
+
+
+class RunRecord(_Part):
+    """One run."""
+
+    format: int = RECORD_FORMAT
+    name: str
+    created: str
+    """UTC, ISO 8601."""
+    method: str
+    settings: dict[str, Any]
+    """Resolved: every constructor argument, defaults included."""
+    seed: int
+    dataset: DatasetSummary
+    versions: dict[str, str]
+    times: dict[str, float]
+    """Wall seconds of each step; keys ending in ``_cpu`` are CPU seconds."""
+    peak_memory_mb: float
+    history: list[dict[str, float]] = []
+    """One entry per epoch of a trained network, empty elsewhere."""
+    epochs_run: int | None = None
+    stop_reason: str | None = None
+    """Why training stopped; ``not converged`` if the best epoch was the last allowed one."""
+    labels: LabelTable
+    thresholds: dict[str, Any]
+    """The saved threshold policy and a summary of its values."""
+    systems: dict[str, SystemScores]
+    """The method under its own name, then its reference points (``no-aug``, …)."""
+    picture: TailPicture | None = None
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The metrics of the method itself."""
+        return self.systems[self.method].metrics
+
+    def write(self, folder: Path) -> Path:
+        """Write ``record.json`` into ``folder`` and return its path."""
+        path = folder / RECORD_NAME
+        write_text_atomically(path, self.model_dump_json(indent=1, by_alias=True) + "\n")
+        return path
+
+    @classmethod
+    def read(cls, path: Path) -> "RunRecord":
+        """Read a record from its file or from the folder that holds it."""
+        file = path / RECORD_NAME if path.is_dir() else path
+        try:
+            return cls.model_validate(json.loads(file.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise DataError(f"No run record at {file}; give a run's folder or its {RECORD_NAME}.") from None
+        except (ValidationError, ValueError) as error:
+            raise DataError(f"{file} is not a run record of format {RECORD_FORMAT}: {error}") from error
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that can change a result."""
+    versions = {"python": platform.python_version()}
+    for package in REPORTED_PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions
