@@ -1,0 +1,103 @@
+"""The contract of encoders: texts in, instances out, one row a document."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+
+from piran.errors import DataError, NotFittedError
+from piran.registry import Registry
+from piran.types import FloatArray, LabelMatrix, Texts
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows:
+    """A linear classifier over instances: scores are ``instances @ rows.T + bias``."""
+
+    rows: FloatArray
+    """Shape (n_labels, feature_dim), float32."""
+    bias: FloatArray
+    """Shape (n_labels,), float32; zeros where the classifier has none."""
+
+    def __post_init__(self) -> None:
+        if self.rows.ndim != 2 or self.bias.shape != self.rows.shape[:1]:
+            raise DataError(
+                "A linear classifier needs rows (n_labels, feature_dim) and bias (n_labels,), "
+                f"got {self.rows.shape} and {self.bias.shape}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTexts:
+    """Documents and the labels they have."""
+
+    texts: Texts
+    targets: LabelMatrix
+    """Shape (n_documents, n_labels)."""
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != self.targets.shape[0]:
+            raise DataError(
+                f"{len(self.texts)} texts stand beside {self.targets.shape[0]} rows of labels; "
+                "give one row for each text."
+            )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+    """Turns texts into instances.
+
+    As in scikit-learn, the constructor only stores its keyword-only arguments under their own names
+    (``get_params`` lists them, ``clone`` copies them), and what :meth:`fit` learns ends in ``_``.
+    """
+
+    name: ClassVar[str]
+    """The name it is registered under."""
+
+    stage1_rows_: LinearRows | None = None
+    """Rows of the classifier trained together with the encoder; None where there was none."""
+    history_: list[dict[str, float]]
+    """One entry an epoch; empty for encoders without epochs."""
+    stop_reason_: str | None = None
+    """Why training ended; None for encoders without epochs."""
+
+    @abstractmethod
+    def fit(self, train: LabelledTexts, validation: LabelledTexts | None = None) -> Self:
+        """Learn from the training documents; ``validation`` only decides when to stop."""
+
+    @abstractmethod
+    def encode(self, texts: Texts) -> FloatArray:
+        """Return the instances (n_documents, feature_dim) in float32, in the order of the texts."""
+
+    @property
+    @abstractmethod
+    def feature_dim(self) -> int:
+        """Numbers in an instance, known once fitted."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the fitted encoder into a folder, without pickle."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what :meth:`save` wrote."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the constructor's arguments, as stored in a saved model."""
+        return dict(self.get_params(deep=False))
+
+    def require_fitted(self, attribute: str) -> None:
+        """Raise NotFittedError unless ``attribute`` has been learned."""
+        if not hasattr(self, attribute):
+            raise NotFittedError(
+                f"{type(self).__name__} is not fitted; call fit(train) or load(folder) first."
+            )
+
+
+ENCODERS: Registry[type[Encoder]] = Registry("encoder", "piran.encoders")
+"""Encoders by name; a module of this package files its own with ``@ENCODERS.register(name)``."""
