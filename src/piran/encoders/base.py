@@ -9,24 +9,8 @@ from sklearn.base import BaseEstimator
 
 from piran.errors import DataError, NotFittedError
 from piran.registry import Registry
+from piran.rows import LinearRows
 from piran.types import FloatArray, LabelMatrix, Texts
-
-
-@dataclass(frozen=True, eq=False)
-class LinearRows:
-    """A linear classifier over instances: scores are ``instances @ rows.T + bias``."""
-
-    rows: FloatArray
-    """Shape (n_labels, feature_dim), float32."""
-    bias: FloatArray
-    """Shape (n_labels,), float32; zeros where the classifier has none."""
-
-    def __post_init__(self) -> None:
-        if self.rows.ndim != 2 or self.bias.shape != self.rows.shape[:1]:
-            raise DataError(
-                "A linear classifier needs rows (n_labels, feature_dim) and bias (n_labels,), "
-                f"got {self.rows.shape} and {self.bias.shape}."
-            )
 
 
 @dataclass(frozen=True, eq=False)
