@@ -1,1 +1,23 @@
-"""metrics"""
+"""Metrics of multi-label classification, each implemented once."""
+
+from piran.metrics.evaluation import Evaluation, evaluate_scores
+from piran.metrics.significance import Comparison, compare_runs
+from piran.metrics.thresholds import (
+    Thresholds,
+    is_predicted,
+    tune_global,
+    tune_groups,
+    tune_per_label,
+)
+
+__all__ = [
+    "Comparison",
+    "Evaluation",
+    "Thresholds",
+    "compare_runs",
+    "evaluate_scores",
+    "is_predicted",
+    "tune_global",
+    "tune_groups",
+    "tune_per_label",
+]
