@@ -8,11 +8,13 @@ from typing import Unpack
 from piran.data.corpus import VALIDATION_NAMES, Corpus
 from piran.data.datasets.base import DATASETS, DatasetCard
 from piran.data.files import FORMATS, FileFormat, read_lines, read_text
-from piran.data.readers import read_documents
+from piran.data.readers import read_documents, write_documents
 from piran.data.rows import FieldOptions
 from piran.errors import DataError, PiranError, UnknownNameError
 from piran.registry import suggestion
+from piran.storage import write_text_atomically
 
+DESCRIPTION_FILE = "label_descriptions.tsv"
 SPLIT_FILES = {"train": ("train",), "validation": VALIDATION_NAMES, "test": ("test",)}
 """File names without extension in which each split is looked for."""
 
@@ -39,6 +41,21 @@ def load_corpus(
     if path.is_file():
         return Corpus(FileFormat.of(path).stem, read_documents(path, **fields))
     raise _not_found(name)
+
+
+def write_corpus(corpus: Corpus, folder: str | Path, format_name: str) -> dict[str, Path]:
+    """Write each split into a file that :func:`load_corpus` finds; return the files by split.
+
+    ``format_name`` is an extension such as "csv" or "jsonl.xz". Label descriptions go along.
+    """
+    files = {split: Path(folder) / f"{split}.{format_name}" for split in corpus.splits}
+    for split, path in files.items():
+        write_documents(corpus.splits[split], path)
+    if corpus.label_descriptions:
+        pairs = corpus.label_descriptions.items()
+        lines = [f"{label}\t{' '.join(description.split())}\n" for label, description in pairs]
+        write_text_atomically(Path(folder) / DESCRIPTION_FILE, "".join(lines))
+    return files
 
 
 def _card_of(folder: Path) -> DatasetCard | None:
@@ -94,7 +111,7 @@ def read_label_descriptions(folder: Path) -> dict[str, str]:
     label_descriptions.tsv holds lines ``label<TAB>description``, labels.json
     ``{label: {"name": …}}``.
     """
-    table = folder / "label_descriptions.tsv"
+    table = folder / DESCRIPTION_FILE
     if table.is_file():
         pairs = (line.rstrip("\r\n").partition("\t") for line in read_lines(table))
         return {label: description for label, _, description in pairs if description}
@@ -130,7 +147,7 @@ def _not_found(name: str) -> PiranError:
         card = DATASETS[name]
         return DataError(
             f"The data of {name} do not come with piran; get them from {card.source}, put them in "
-            f"a folder called {name} (files {', '.join(card.layout)}, or train.jsonl and test.jsonl) "
+            f"a folder called {name} ({', '.join(card.layout)}, or train.jsonl and test.jsonl) "
             "and give its path."
         )
     is_path = "/" in name or "\\" in name or "." in name
