@@ -327,8 +327,14 @@ def differences(built: Corpus, shipped: Corpus) -> list[str]:
             f"new, {(theirs - ours).total()} gone"
         )
     names, shipped_names = set(built.label_names), set(shipped.label_names)
-    new, gone = sorted(names - shipped_names), sorted(shipped_names - names)
-    return [*report, f"labels: {len(names)}, new: {new or 'none'}, gone: {gone or 'none'}"]
+    new, gone = listed(names - shipped_names), listed(shipped_names - names)
+    return [*report, f"labels: {len(names)}, new: {new}, gone: {gone}"]
+
+
+def listed(names: set[str], limit: int = 10) -> str:
+    """Return names for a report, the first few where there are many."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(sorted(names)[:limit]) + more or "none"
 
 
 def rows_of(documents: Documents) -> Counter[tuple[str, tuple[str, ...]]]:

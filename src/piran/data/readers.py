@@ -216,7 +216,9 @@ def _write_json(documents: Documents, file: IO[bytes], name: str) -> None:
 
 def _write_table(documents: Documents, file: IO[bytes], name: str, *, delimiter: str) -> None:
     line = io.StringIO(newline="")
-    writer = csv.writer(line, delimiter=delimiter, lineterminator="\n")
+    writer = csv.writer(
+        line, delimiter=delimiter
+    )  # ends lines by \r\n, so both get quoted in cells
     writer.writerow(["text", "labels"])
     for text, labels in zip(documents.texts, documents.label_sets, strict=True):
         writer.writerow([text, _joined(labels, name)])
