@@ -4,8 +4,6 @@ A message says what is wrong, where, what was expected, what was got and what to
 in one line. The command line prints it as it is and exits with 1.
 """
 
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
-
 
 class PiranError(Exception):
     """Base of all errors that a user of piran can put right."""
@@ -35,5 +33,5 @@ class MissingExtraError(PiranError, ImportError):
     """An optional package is needed; the message names the extra that brings it."""
 
 
-class NotFittedError(PiranError, _SklearnNotFittedError):
-    """Something was asked of an object that has not been fitted."""
+class NotFittedError(PiranError, ValueError, AttributeError):
+    """Something was asked of an object that has not been fitted (scikit-learn's two base types)."""

@@ -59,7 +59,9 @@ def write_text_atomically(path: Path, text: str) -> None:
         raise
 
 
-def save_state(folder: Path, name: str, state: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def save_state(
+    folder: Path, name: str, state: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
     """Write ``name.json`` (state, with the format's number) and ``name.safetensors`` (arrays)."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"format": FORMAT, **state}, ensure_ascii=False, indent=1)
@@ -102,4 +104,6 @@ def read_arrays(path: Path) -> dict[str, Any]:
             f"{path} is missing: {path.parent} is not a saved model, or not all of it was copied."
         ) from None
     except (OSError, SafetensorError, ValueError) as error:
-        raise ModelFolderError(f"{path} is damaged or cut short ({error}); save the model again.") from error
+        raise ModelFolderError(
+            f"{path} is damaged or cut short ({error}); save the model again."
+        ) from error

@@ -122,9 +122,13 @@ class RunRecord(_Part):
         try:
             return cls.model_validate(json.loads(file.read_text(encoding="utf-8")))
         except FileNotFoundError:
-            raise DataError(f"No run record at {file}; give a run's folder or its {RECORD_NAME}.") from None
+            raise DataError(
+                f"No run record at {file}; give a run's folder or its {RECORD_NAME}."
+            ) from None
         except (ValidationError, ValueError) as error:
-            raise DataError(f"{file} is not a run record of format {RECORD_FORMAT}: {error}") from error
+            raise DataError(
+                f"{file} is not a run record of format {RECORD_FORMAT}: {error}"
+            ) from error
 
 
 def package_versions() -> dict[str, str]:

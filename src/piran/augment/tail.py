@@ -1,0 +1,94 @@
+"""Tail adjustment (Section 3.4): tail rows retrained on real documents and streamed generations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from piran.augment.generator import InstanceGenerator
+from piran.augment.prototypes import Prototypes
+from piran.augment.relations import Relations
+from piran.errors import SettingError
+from piran.progress import task
+from piran.rows import LinearRows
+from piran.training.logistic import LABELS_AT_ONCE, OwnPositives, fit_rows
+from piran.types import FloatArray, IntArray
+
+NUMBERS_AT_ONCE = 16_000_000
+"""Generated numbers that exist at one time: 64 MB in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class GenerationSource:
+    """Where a tail label's generated instances come from: prototype, relation and the map W.
+
+    ``relations`` None repeats the prototypes as they are (the control *duplicate*).
+    """
+
+    prototypes: Prototypes
+    relations: Relations | None
+    generator: InstanceGenerator
+    n_generated: int
+    seed: int
+
+    def generate(self, tail: IntArray) -> FloatArray:
+        """Generate for the given tail positions, shape (len(tail), n_generated, feature_dim).
+
+        A label's instances depend on the seed and its own position alone, so that they do not change
+        with the labels that happen to be generated at the same time.
+        """
+        return np.stack([self._generate_one(int(position)) for position in tail])
+
+    def _generate_one(self, position: int) -> FloatArray:
+        random = np.random.default_rng((self.seed, position))
+        prototypes = self.prototypes.sample(position, self.n_generated, random)
+        if self.relations is None:
+            return prototypes
+        drawn = random.integers(len(self.relations), size=self.n_generated)
+        return self.generator.generate(prototypes, self.relations.values[drawn])
+
+
+def adjust_tail_rows(
+    start: LinearRows,
+    prototypes: Prototypes,
+    source: GenerationSource | None,
+    *,
+    l2: float,
+    generated_weight: float,
+) -> LinearRows:
+    """Minimise Equation (5) over the tail rows, Equation (14), and return them.
+
+    Every real document keeps its true tail labels; a generated instance is a positive of its own label
+    and says nothing of the others, so each label is a problem of its own and labels can be taken a few
+    at a time. ``source`` None retrains on the real documents alone (the control *retrain-on-real*).
+    ``start`` holds the tail rows of stage 1, (n_tail, feature_dim).
+    """
+    if generated_weight < 0:
+        raise SettingError(f"generated_weight must not be negative, got {generated_weight}.")
+    n_tail = len(start)
+    adjusted = start.replaced(np.arange(0), start[:0])  # a copy
+    with task("Adjusting tail labels", n_tail) as advance:
+        for tail in _chunks(n_tail, source):
+            own = None
+            if source is not None:
+                own = OwnPositives(source.generate(tail), generated_weight)
+            fitted = fit_rows(
+                prototypes.instances,
+                prototypes.members[:, tail].tocsr(),
+                l2=l2,
+                start=start[tail],
+                own_positives=own,
+            )
+            adjusted = adjusted.replaced(tail, fitted)
+            advance(len(tail))
+    return adjusted
+
+
+def _chunks(n_tail: int, source: GenerationSource | None) -> Iterator[IntArray]:
+    """Divide the tail labels so that one part's generations fit into the budget of memory."""
+    size = LABELS_AT_ONCE
+    if source is not None:
+        numbers_a_label = source.n_generated * source.prototypes.instances.shape[1]
+        size = max(1, min(size, NUMBERS_AT_ONCE // numbers_a_label))
+    for first in range(0, n_tail, size):
+        yield np.arange(first, min(first + size, n_tail))
