@@ -29,14 +29,19 @@ class BiLstmEncoder(Encoder):
     ----------
     embeddings
         ``random``, ``skipgram`` (learned from the training texts; needs gensim) or the path of a
-        GloVe or word2vec file, which then decides the dimension of the word vectors.
+        GloVe or word2vec file, which then decides the dimension of the word vectors. Skip-gram was
+        2 points of validation micro-F1 better than random on debtags.
     embedding_dropout
         Share of the numbers of the word vectors that are left out in training.
     hidden_dim, attention_dim, n_heads, instance_dim
         k (of each direction), d_a, s and d of the paper.
     has_bias
-        The paper's Equation (4) has no bias; with one, that begins at the log-odds of each label,
-        rare labels need not unlearn a probability of one half first.
+        The paper's Equation (4) has no bias. With one, which begins at the log-odds of each label,
+        rare labels need not unlearn a probability of one half first: after four epochs on debtags
+        validation micro-F1 was 58.9 with and 55.2 without.
+    learning_rate
+        Of Adam. The paper says 0.01, its relatives' code 0.001; of 0.001, 0.003 and 0.01 the middle
+        one was the best on validation documents of debtags after two epochs.
     max_words
         Words kept of a document, the last ones.
     min_count
@@ -58,7 +63,7 @@ class BiLstmEncoder(Encoder):
         n_heads: int = 4,
         instance_dim: int = 100,
         has_bias: bool = True,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 3e-3,
         batch_size: int = 64,
         max_epochs: int = 20,
         patience: int = 3,
