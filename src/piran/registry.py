@@ -22,6 +22,7 @@ class Registry(Generic[Thing]):
     package
         Package whose modules register the things; imported in full on the first look-up, so that a new
         file in it is found without being named anywhere.
+
     """
 
     def __init__(self, kind: str, package: str) -> None:

@@ -1,7 +1,6 @@
 """The linear classifier that every stage shares: one row and one bias a label."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ class LinearRows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, label_ids: Any) -> "LinearRows":
+    def __getitem__(self, label_ids: slice | IntArray) -> "LinearRows":
         """Return the rows of some labels."""
         return LinearRows(self.rows[label_ids], self.bias[label_ids])
 

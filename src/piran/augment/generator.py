@@ -90,19 +90,21 @@ def head_directions(
     targets: LabelMatrix,
     is_head: BoolArray,
     n_directions: int | None = None,
+    max_directions: int | None = MAX_DIRECTIONS,
 ) -> FloatArray:
     """Return Q: leading eigenvectors of the head labels' pooled covariance, Equation (12).
 
     Every (label, document) pair counts once, centred on the label's own prototype. Without
-    ``n_directions`` the fewest eigenvectors are taken that hold 95 % of the variance, at most 100; the
-    paper's literal "top 100" spans the whole space at its own d = 100, and then L_var is zero.
+    ``n_directions`` the fewest eigenvectors are taken that hold 95 % of the variance, at most
+    ``max_directions`` (None: as many as it takes); the paper's literal "top 100" spans the whole space
+    at its own d = 100, and then L_var is zero.
     Shape (feature_dim, n_directions).
     """
     values, vectors = eigh(_pooled_covariance(instances, targets, is_head))
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]  # largest first
     if n_directions is None:
         energy = np.cumsum(values) / max(values.sum(), np.finfo(float).tiny)
-        n_directions = min(int(np.searchsorted(energy, ENERGY)) + 1, MAX_DIRECTIONS)
+        n_directions = min(int(np.searchsorted(energy, ENERGY)) + 1, max_directions or len(values))
     return np.asarray(vectors[:, : min(n_directions, len(values))])
 
 

@@ -1,6 +1,7 @@
 """The relation collector (Section 3.2): differences between pairs of documents of one head label."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -27,15 +28,23 @@ class Relations:
 
     def second_moment(self) -> FloatArray:
         """Mean of c cᵀ, shape (feature_dim, feature_dim)."""
+        return self._second_moment
+
+    @cached_property
+    def _second_moment(self) -> FloatArray:
         return _gram(self.values) / len(self)
 
     def within_label_covariance(self) -> FloatArray:
         """Mean of (c − c̄ᵇ)(c − c̄ᵇ)ᵀ, each relation centred on the mean of its own head label b."""
+        return self._within_label_covariance
+
+    @cached_property
+    def _within_label_covariance(self) -> FloatArray:
         _, starts, counts = np.unique(self.label_ids, return_index=True, return_counts=True)
         sums = np.add.reduceat(
             self.values, starts, axis=0, dtype=np.float64
         )  # (n_head, feature_dim)
-        return (_gram(self.values) - (sums / counts[:, None]).T @ sums) / len(self)
+        return self._second_moment - (sums / counts[:, None]).T @ sums / len(self)
 
 
 @dataclass(frozen=True)

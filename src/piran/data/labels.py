@@ -48,12 +48,7 @@ class LabelSpace:
         seen = sorted(counter, key=lambda name: (-counter[name], name))
         unseen = sorted(set(extra_names) - counter.keys())
         counts = np.array([counter[name] for name in seen + unseen], dtype=np.int64)
-        is_tail = np.zeros(len(counts), dtype=np.bool_)
-        n_tail = tail_size(tail, len(seen))
-        # "Least frequent first, ties by name": among equals the alphabetically first are tail.
-        by_rarity = sorted(range(len(seen)), key=lambda column: (counts[column], seen[column]))
-        is_tail[by_rarity[:n_tail]] = True
-        return cls(tuple(seen + unseen), counts, is_tail)
+        return cls(tuple(seen + unseen), counts, tail_by_count(counts, tail))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -85,7 +80,7 @@ class LabelSpace:
         ones = np.ones(len(rows), dtype=np.float32)
         return csr_array((ones, (rows, columns)), shape=(len(label_sets), len(self)))
 
-    def label_sets(self, indicator: Any) -> list[LabelSet]:
+    def label_sets(self, indicator: LabelMatrix | BoolArray) -> list[LabelSet]:
         """Return the names behind each row of a dense or sparse (n_documents, n_labels) indicator."""
         matrix = csr_array(indicator)
         matrix.eliminate_zeros()
@@ -120,6 +115,19 @@ class LabelSpace:
         is_tail = np.zeros(len(state["names"]), dtype=np.bool_)
         is_tail[np.asarray(state["tail"], dtype=np.int64)] = True
         return cls(tuple(state["names"]), np.asarray(state["counts"], dtype=np.int64), is_tail)
+
+
+def tail_by_count(counts: IntArray, tail: int | float | None) -> BoolArray:
+    """Return which labels are tail, shape (n_labels,): the least frequent, ties by column.
+
+    Columns of equal count stand in the order of their names in a :class:`LabelSpace`, so ties are
+    broken by name there. Labels without a document are never tail.
+    """
+    seen = np.flatnonzero(counts > 0)
+    by_rarity = seen[np.argsort(counts[seen], kind="stable")]
+    is_tail = np.zeros(len(counts), dtype=np.bool_)
+    is_tail[by_rarity[: tail_size(tail, len(seen))]] = True
+    return is_tail
 
 
 def tail_size(tail: int | float | None, n_seen: int) -> int:

@@ -32,6 +32,7 @@ class TfidfEncoder(Encoder):
         The most frequent so many words and word pairs are kept.
     seed
         Of the randomised singular value decomposition.
+
     """
 
     name: ClassVar[str] = "tfidf"

@@ -1,1 +1,1 @@
-"""experiments"""
+"""Runs: settings in, one record out."""

@@ -1,1 +1,1 @@
-"""methods"""
+"""Methods that learn labels from texts, all behind one contract."""

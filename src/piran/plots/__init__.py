@@ -1,1 +1,1 @@
-"""plots"""
+"""Figures: one a file, a data function and a draw function."""

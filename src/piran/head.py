@@ -1,0 +1,321 @@
+"""PiranHead: numbers in, labels out. Stage 2 of the paper on any features, as scikit-learn estimator."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from piran.augment.generator import MAX_DIRECTIONS, InstanceGenerator, head_directions
+from piran.augment.losses import TransferMoments, TransferWeights
+from piran.augment.prototypes import Prototypes
+from piran.augment.relations import RelationCollector, Relations
+from piran.augment.tail import GenerationSource, adjust_tail_rows
+from piran.augment.variants import COMPLETE, Variant, variant_named
+from piran.data.labels import tail_by_count
+from piran.errors import DataError, SettingError
+from piran.rows import LinearRows
+from piran.training.logistic import fit_rows
+from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
+
+EXPECTED_FAILED_CHECKS: dict[str, str] = {}
+"""Checks of scikit-learn that multi-label output rules out, each with its reason; there are none."""
+
+SOLVERS = ("exact", "adam")
+ADAM_STEPS = 1000
+
+
+class NoTailWarning(UserWarning):
+    """There is no head label to learn relations from, or no tail label to give them to."""
+
+
+class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Linear classifiers for many labels, the rare ones retrained on generated instances.
+
+    Stage 1 fits an L2-regularised logistic regression for every label. Stage 2 collects differences
+    between documents of the same head label, learns the map W that carries them over to the prototypes
+    of tail labels, and refits the tail rows on the real documents and what W generates.
+
+    Parameters
+    ----------
+    tail
+        Number of tail labels, or their fraction; None for two thirds. The least frequent are tail.
+    variant
+        ``complete`` is the method; the others leave parts out (see :data:`piran.augment.VARIANTS`).
+    l2
+        Strength of regularisation in stage 1, the λ of Σ loss + λ/2 ‖w‖².
+    tail_l2
+        The same for the tail rows in stage 2; None takes ``l2``.
+    n_pairs
+        Pairs of documents whose difference is collected, for each head label.
+    n_prototype_documents
+        Documents averaged into a prototype (the paper's q); fewer where a label has fewer.
+    n_generated
+        Instances generated for each tail label (the paper's p).
+    generated_weight
+        What one generated instance counts in the loss, a real document counting 1.
+    generation_weight, variance_weight, diversity_weight
+        α, β and γ of the transfer loss.
+    n_directions
+        Leading directions of head variation that make up Q; None for those that hold 95 % of it.
+    max_directions
+        Bound on their number where ``n_directions`` is None; None for no bound.
+    solver
+        ``exact`` solves for W; ``adam`` descends to it as Algorithm 1 does.
+    random_state
+        Seed of pairs, prototypes and generations.
+
+    Attributes
+    ----------
+    rows_
+        The fitted classifier of all labels, :class:`piran.rows.LinearRows`.
+    stage1_rows_
+        The same before stage 2.
+    is_tail_, is_head_
+        Division of the labels, each of shape (n_labels,).
+    transfer_
+        W, shape (n_features_in_, n_features_in_); None if stage 2 had nothing to learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from piran import PiranHead
+    >>> random = np.random.default_rng(0)
+    >>> Y = (random.random((200, 6)) < [0.5, 0.4, 0.3, 0.05, 0.05, 0.05]).astype(int)
+    >>> X = Y @ random.normal(size=(6, 8)) + 0.3 * random.normal(size=(200, 8))
+    >>> PiranHead(tail=3).fit(X, Y).predict(X).shape
+    (200, 6)
+
+    """
+
+    def __init__(
+        self,
+        *,
+        tail: int | float | None = None,
+        variant: str = COMPLETE,
+        l2: float = 0.3,
+        tail_l2: float | None = None,
+        n_pairs: int = 100,
+        n_prototype_documents: int = 5,
+        n_generated: int = 50,
+        generated_weight: float = 1.0,
+        generation_weight: float = 1.0,
+        variance_weight: float = 1.0,
+        diversity_weight: float = 0.1,
+        n_directions: int | None = None,
+        max_directions: int | None = MAX_DIRECTIONS,
+        solver: str = "exact",
+        random_state: int = 0,
+    ) -> None:
+        self.tail = tail
+        self.variant = variant
+        self.l2 = l2
+        self.tail_l2 = tail_l2
+        self.n_pairs = n_pairs
+        self.n_prototype_documents = n_prototype_documents
+        self.n_generated = n_generated
+        self.generated_weight = generated_weight
+        self.generation_weight = generation_weight
+        self.variance_weight = variance_weight
+        self.diversity_weight = diversity_weight
+        self.n_directions = n_directions
+        self.max_directions = max_directions
+        self.solver = solver
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,  # noqa: ANN401
+        y: Any,  # noqa: ANN401
+        *,
+        stage1_rows: LinearRows | None = None,
+        is_tail: BoolArray | None = None,
+    ) -> Self:
+        """Fit both stages.
+
+        Parameters
+        ----------
+        X
+            Features, shape (n_documents, n_features).
+        y
+            Indicator (n_documents, n_labels), dense or sparse; or one class a document, shape
+            (n_documents,), each class then being a label.
+        stage1_rows
+            Rows that an encoder was trained with; they then take the place of stage 1.
+        is_tail
+            The tail labels, shape (n_labels,), where their division is known; overrides ``tail``.
+
+        """
+        if y is None:
+            raise DataError("PiranHead.fit requires y to be passed, but the target y is None.")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        targets = self._read_targets(y, len(X))
+        counts = np.asarray(targets.sum(axis=0)).astype(np.int64)
+        self.is_tail_ = (
+            tail_by_count(counts, self.tail) if is_tail is None else is_tail & (counts > 0)
+        )
+        self.is_head_ = ~self.is_tail_ & (counts > 0)
+        # Algorithm 1, lines 1–5: the classifier of all labels
+        self.stage1_rows_ = stage1_rows or fit_rows(X, targets, l2=self.l2)
+        self.rows_ = self.adjust_tail(X, targets, self.variant)
+        return self
+
+    def adjust_tail(self, X: FloatArray, targets: LabelMatrix, variant: str) -> LinearRows:
+        """Run stage 2 in one of its variants on the fitted stage 1 and return the rows of all labels.
+
+        ``X`` and ``targets`` are those of :meth:`fit`; nothing but ``transfer_`` is changed, so variants
+        can be compared on the same stage 1.
+        """
+        parts = variant_named(variant)
+        self.transfer_: FloatArray | None = None
+        if not parts.is_retrained:
+            return self.stage1_rows_
+        if not self.is_tail_.any() or not self.is_head_.any():
+            which = "tail" if not self.is_tail_.any() else "head"
+            warnings.warn(
+                f"PiranHead found no {which} label among {len(self.is_tail_)}, so stage 1 stands alone; "
+                "set tail to a number between 1 and the number of labels less one.",
+                NoTailWarning,
+                stacklevel=3,
+            )
+            return self.stage1_rows_
+        tail_ids = np.flatnonzero(self.is_tail_)
+        prototypes = Prototypes.of(X, targets, tail_ids, self.n_prototype_documents)
+        source = self._generation_source(X, targets, prototypes, parts)
+        # line 18: the tail rows on real documents and generations, then Equation (15)
+        tail_rows = adjust_tail_rows(
+            self.stage1_rows_[tail_ids],
+            prototypes,
+            source,
+            l2=self.l2 if self.tail_l2 is None else self.tail_l2,
+            generated_weight=self.generated_weight,
+        )
+        return self.stage1_rows_.replaced(tail_ids, tail_rows)
+
+    def generation_source(self, X: FloatArray, targets: LabelMatrix) -> GenerationSource | None:
+        """Return what stage 2 generates from, to look at generated instances."""
+        prototypes = Prototypes.of(
+            X, targets, np.flatnonzero(self.is_tail_), self.n_prototype_documents
+        )
+        return self._generation_source(X, targets, prototypes, variant_named(self.variant))
+
+    def _generation_source(
+        self, X: FloatArray, targets: LabelMatrix, prototypes: Prototypes, parts: Variant
+    ) -> GenerationSource | None:
+        if not parts.is_retrained or not parts.has_generations:
+            return None
+        generator = InstanceGenerator.identity(X.shape[1])
+        relations = None
+        if parts.has_relations:
+            # lines 6–9: p relations of each head label
+            collector = RelationCollector(self.n_pairs, self.random_state)
+            relations = collector.collect(X, targets, self.is_head_)
+            if not len(relations):
+                return None
+        if relations is not None and parts.has_transfer:
+            # lines 10–17: the map W
+            directions = head_directions(
+                X, targets, self.is_head_, self.n_directions, self.max_directions
+            )
+            generator = self._learn_transfer(prototypes, relations, directions, parts)
+            self.transfer_ = generator.transfer
+        return GenerationSource(
+            prototypes, relations, generator, self.n_generated, self.random_state
+        )
+
+    def _learn_transfer(
+        self, prototypes: Prototypes, relations: Relations, directions: FloatArray, parts: Variant
+    ) -> InstanceGenerator:
+        weights = parts.weights(
+            TransferWeights(self.generation_weight, self.variance_weight, self.diversity_weight)
+        )
+        if self.solver not in SOLVERS:
+            raise SettingError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}.")
+        if self.solver == "adam":
+            drawn = _drawn_moments(prototypes, relations, self.random_state)
+            return InstanceGenerator.adam(drawn, directions, weights, n_steps=ADAM_STEPS)
+        moments = TransferMoments.of(
+            prototypes.means().mean(axis=0), prototypes.second_moment(), relations
+        )
+        return InstanceGenerator.exact(moments, directions, weights)
+
+    def decision_function(self, X: Any) -> FloatArray:  # noqa: ANN401
+        """Return the logits, shape (n_documents, n_labels), or (n_documents,) for two classes."""
+        check_is_fitted(self, "rows_")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        logits = self.rows_.logits(X)
+        return logits[:, 0] if self._is_binary else logits
+
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: ANN401
+        """Return a probability for each label; for one class a document the rows sum to one."""
+        logits = self.decision_function(X)
+        scores = 0.5 * (1.0 + np.tanh(0.5 * logits))
+        if self.multilabel_:
+            return np.asarray(scores)
+        if self._is_binary:
+            return np.column_stack([1.0 - scores, scores])
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> IntArray:  # noqa: ANN401
+        """Return the indicator of labels with a probability of at least 0.5, or one class each."""
+        logits = self.decision_function(X)
+        if self.multilabel_:
+            return (logits >= 0).astype(np.int64)
+        if self._is_binary:
+            return np.asarray(self.classes_[(logits > 0).astype(np.int64)])
+        return np.asarray(self.classes_[logits.argmax(axis=1)])
+
+    @property
+    def _is_binary(self) -> bool:
+        return not self.multilabel_ and len(self.classes_) == 2
+
+    def _read_targets(self, y: Any, n_documents: int) -> LabelMatrix:  # noqa: ANN401
+        """Return the indicator (n_documents, n_labels) and set ``classes_`` and ``multilabel_``."""
+        if not issparse(y):
+            y = np.asarray(y)
+        if y.shape[:1] != (n_documents,):
+            raise DataError(
+                f"X has {n_documents} rows but y has shape {y.shape}; give one row of labels for each."
+            )
+        self.multilabel_ = issparse(y) or (y.ndim == 2 and y.shape[1] > 1)
+        if self.multilabel_:
+            return self._read_indicator(y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) == 2:  # one row tells two classes apart
+            return csr_array((codes == 1).astype(np.float32)[:, None])
+        return csr_array(np.eye(len(self.classes_), dtype=np.float32)[codes])
+
+    def _read_indicator(self, y: Any) -> LabelMatrix:  # noqa: ANN401
+        matrix = csr_array(y).astype(np.float32)
+        matrix.eliminate_zeros()
+        if len(matrix.data) and not (matrix.data == 1).all():
+            kind = type_of_target(y)
+            raise DataError(
+                f"Unknown label type: {kind}. y with several columns must be an indicator of 0 and 1; "
+                f"got values from {matrix.data.min():g} to {matrix.data.max():g}."
+            )
+        self.classes_ = np.arange(matrix.shape[1])
+        return matrix
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _drawn_moments(
+    prototypes: Prototypes, relations: Relations, seed: int
+) -> Iterator[TransferMoments]:
+    """Draw a prototype for each tail label at every step, as lines 12–13 of Algorithm 1 do."""
+    random = np.random.default_rng(seed)
+    while True:
+        drawn = np.concatenate(
+            [prototypes.sample(tail, 1, random) for tail in range(len(prototypes.counts))]
+        ).astype(np.float64)  # (n_tail, feature_dim)
+        yield TransferMoments.of(drawn.mean(axis=0), drawn.T @ drawn / len(drawn), relations)
