@@ -1,0 +1,183 @@
+"""PIRAN (Algorithm 1): an encoder and its classifier, then tail rows adjusted on generated instances."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from sklearn.base import clone
+
+from piran.augment.tail import GenerationSource
+from piran.augment.variants import NO_AUG, variant_named
+from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
+from piran.errors import ModelFolderError
+from piran.head import PiranHead
+from piran.methods.base import METHODS, Method
+from piran.rows import LinearRows
+from piran.storage import load_state, save_state
+from piran.types import FloatArray, LabelMatrix, Texts
+
+OWN_SETTINGS = ("tail", "seed", "thresholds", "validation_fraction", "references", "refit")
+HEAD_SETTINGS = tuple(set(PiranHead._get_param_names()) - {"tail", "random_state"})
+
+
+@METHODS.register("piran")
+class PiranClassifier(Method):
+    """Texts in, label sets out, with a rescue for the rare labels.
+
+    Parameters
+    ----------
+    encoder
+        What turns texts into instances: an encoder, or the name of one with its default settings.
+    head
+        What learns labels from instances; its ``tail`` and ``random_state`` are set from here.
+    tail
+        Number of tail labels, or their fraction; None for two thirds.
+    seed
+        Of everything random: validation slice, encoder, pairs, generations.
+    thresholds
+        Policy of the saved cut-offs: ``half`` (0.5), ``global``, ``groups`` (one for the tail, one for
+        the rest) or ``per-label`` (where there is evidence, else as groups).
+    validation_fraction
+        Share of the training documents held out to tune cut-offs and stop training.
+    references
+        Variants of stage 2 that are fitted on the same stage 1, to compare with.
+    refit
+        Fit the classifier again on all documents after the cut-offs are tuned; an encoder that was
+        trained with a classifier of its own is left as it is.
+
+    Examples
+    --------
+    >>> texts = ["red apple", "green apple", "red cherry", "green pear"] * 3
+    >>> labels = [["red", "fruit"], ["fruit"], ["red", "fruit"], ["fruit"]] * 3
+    >>> model = PiranClassifier(tail=1).fit(texts, labels)
+    >>> model.predict(["apple"])
+    [('fruit',)]
+
+    """
+
+    name: ClassVar[str] = "piran"
+
+    def __init__(
+        self,
+        *,
+        encoder: Encoder | str = "tfidf",
+        head: PiranHead | None = None,
+        tail: int | float | None = None,
+        seed: int = 0,
+        thresholds: str = "groups",
+        validation_fraction: float = 0.1,
+        references: Sequence[str] = (NO_AUG,),
+        refit: bool = True,
+    ) -> None:
+        self.encoder = encoder
+        self.head = head
+        self.tail = tail
+        self.seed = seed
+        self.thresholds = thresholds
+        self.validation_fraction = validation_fraction
+        self.references = references
+        self.refit = refit
+
+    def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
+        # Stage 1, lines 1–5: the semantic extractor and, where it brings one, its classifier
+        self.encoder_ = self._new_encoder().fit(train, validation)
+        self.history_, self.stop_reason_ = self.encoder_.history_, self.encoder_.stop_reason_
+        self._fit_head(self.encoder_.encode(train.texts), train.targets)
+
+    def _refit(self, documents: LabelledTexts) -> None:
+        if self.refit and self.encoder_.stage1_rows_ is None:
+            self._fit_head(self.encoder_.encode(documents.texts), documents.targets)
+
+    def _fit_head(self, instances: FloatArray, targets: LabelMatrix) -> None:
+        """Fit what remains of stage 1, then stage 2, lines 6–18, and its reference variants."""
+        self.head_ = self._new_head().fit(
+            instances,
+            targets,
+            stage1_rows=self.encoder_.stage1_rows_,
+            is_tail=self.labels_.is_tail,
+        )
+        self.rows_ = self.head_.rows_
+        self.reference_rows_ = {
+            name: self.head_.adjust_tail(instances, targets, name) for name in self.references
+        }
+
+    def _scores(self, texts: Texts) -> FloatArray:
+        return self.rows_.probabilities(self.encoder_.encode(texts))
+
+    def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
+        """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
+        self._require_fitted()
+        instances = self.encoder_.encode(texts)
+        systems: dict[str, LinearRows] = {self.name: self.rows_, **self.reference_rows_}
+        return {
+            name: self._without_unseen(rows.probabilities(instances))
+            for name, rows in systems.items()
+        }
+
+    def generation_source(self, texts: Texts, targets: LabelMatrix) -> GenerationSource | None:
+        """Return what stage 2 generates tail instances from, given the training documents."""
+        return self.head_.generation_source(self.encoder_.encode(texts), targets)
+
+    def _save(self, folder: Path) -> None:
+        rows = {"rows": self.rows_.rows, "bias": self.rows_.bias}
+        save_state(folder, "head", {"encoder": self.encoder_.name}, rows)
+        self.encoder_.save(folder / "encoder")
+
+    def _load(self, folder: Path) -> None:
+        state, arrays = load_state(folder, "head")
+        try:
+            self.rows_ = LinearRows(arrays["rows"], arrays["bias"])
+            self.encoder_ = ENCODERS[state["encoder"]].load(folder / "encoder")
+        except KeyError as error:
+            raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
+        if self.rows_.rows.shape != (len(self.labels_), self.encoder_.feature_dim):
+            raise ModelFolderError(
+                f"{folder} holds rows of shape {self.rows_.rows.shape}, expected "
+                f"{(len(self.labels_), self.encoder_.feature_dim)}; its files are of different models."
+            )
+        self.reference_rows_ = {}
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> Self:
+        """Build from a flat table: own settings, those of the encoder, and those of the head."""
+        cls._check_settings(settings)
+        encoder_class = ENCODERS[settings.get("encoder", "tfidf")]
+        encoder = {key: value for key, value in settings.items() if key in _keys(encoder_class)}
+        head = {key: value for key, value in settings.items() if key in HEAD_SETTINGS}
+        own = {key: value for key, value in settings.items() if key in OWN_SETTINGS}
+        return cls(encoder=encoder_class(**encoder), head=PiranHead(**head), **own)
+
+    @classmethod
+    def setting_names(cls, settings: dict[str, Any]) -> list[str]:
+        """Return own keys, the head's, and those of the encoder that the settings name."""
+        encoder_class = ENCODERS[settings.get("encoder", "tfidf")]
+        return ["encoder", *OWN_SETTINGS, *HEAD_SETTINGS, *_keys(encoder_class)]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the flat table from which :meth:`from_settings` builds this method."""
+        encoder, head = self._new_encoder(), self._new_head()
+        return {
+            "encoder": encoder.name,
+            **{key: getattr(self, key) for key in OWN_SETTINGS},
+            "references": list(self.references),
+            **{key: getattr(encoder, key) for key in _keys(type(encoder))},
+            **{key: getattr(head, key) for key in sorted(HEAD_SETTINGS)},
+        }
+
+    def _new_encoder(self) -> Encoder:
+        """Return an unfitted encoder with this method's seed."""
+        if isinstance(self.encoder, str):
+            return ENCODERS[self.encoder](seed=self.seed)  # type: ignore[call-arg]
+        encoder: Encoder = clone(self.encoder)
+        encoder.set_params(seed=self.seed)
+        return encoder
+
+    def _new_head(self) -> PiranHead:
+        head: PiranHead = clone(self.head) if self.head is not None else PiranHead()
+        variant_named(head.variant)
+        return head.set_params(random_state=self.seed)
+
+
+def _keys(encoder_class: type[Encoder]) -> list[str]:
+    """Return the settings of an encoder but its seed, which is the method's."""
+    return [key for key in encoder_class._get_param_names() if key != "seed"]
