@@ -2,7 +2,8 @@
 
 One-vs-rest problems share their instances, so one pass of two matrix products serves all labels. Each
 label is its own convex problem with its own L-BFGS history and step length; labels that have converged
-leave the pass. The objective of label j, with weights w and an unregularised bias b, is
+leave the pass. L-BFGS starts from the Hessian's shape that all labels share (``_Shape``), which takes a
+quarter of the passes. The objective of label j, with weights w and an unregularised bias b, is
 
     Σ_i BCE(w·rᵢ + b, yᵢⱼ)  +  v Σ_z BCE(w·gⱼ_z + b, 1)  +  λ/2 ‖w‖²
 
@@ -23,11 +24,15 @@ from piran.rows import LinearRows
 from piran.types import FloatArray, LabelMatrix
 
 MAX_ITERATIONS = 200
-TOLERANCE = 0.02
-"""Norm of the gradient at which a label is done; one document pulls with a force of at most ‖r‖."""
+TOLERANCE = 1e-5
+"""A label is done when its objective is estimated to be so close to the minimum (in nats)."""
 HISTORY = 8
 LABELS_AT_ONCE = 256
 """Bounds the memory of one pass: O(n_documents · LABELS_AT_ONCE)."""
+
+
+_History = deque[tuple[Tensor, Tensor]]
+"""Steps and the changes of the gradient along them, oldest first, each (n_labels, feature_dim + 1)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +62,10 @@ def fit_rows(
     if not l2 > 0:
         raise SettingError(f"l2 must be above 0, or separable labels have no optimum; got {l2}.")
     features = torch.as_tensor(np.ascontiguousarray(instances))
-    n_labels = targets.shape[1]
+    shape = _Shape.of(features, l2)
     fitted = [
-        _fit_chunk(features, targets, columns, l2, start, own_positives)
-        for columns in _chunks(n_labels)
+        _fit_chunk(shape, targets, columns, start, own_positives)
+        for columns in _chunks(targets.shape[1])
     ]
     theta = torch.cat([features.new_zeros(0, features.shape[1] + 1), *fitted]).numpy()
     return LinearRows(theta[:, :-1], theta[:, -1])
@@ -72,22 +77,20 @@ def _chunks(n_labels: int) -> Iterator[slice]:
 
 
 def _fit_chunk(
-    features: Tensor,
+    shape: "_Shape",
     targets: LabelMatrix,
     columns: slice,
-    l2: float,
     start: LinearRows | None,
     own_positives: OwnPositives | None,
 ) -> Tensor:
     """Return (n_chunk, feature_dim + 1): rows with their bias last."""
-    dense = torch.as_tensor(targets[:, columns].toarray()).to(
-        features.dtype
-    )  # (n_documents, n_chunk)
+    dtype = shape.features.dtype
+    dense = torch.as_tensor(targets[:, columns].toarray()).to(dtype)  # (n_documents, n_chunk)
     own, weight = None, 0.0
     if own_positives is not None:
-        own = torch.as_tensor(own_positives.values[columns]).to(features.dtype)
+        own = torch.as_tensor(own_positives.values[columns]).to(dtype)
         weight = own_positives.weight
-    problem = _Problem(features, dense, l2, own, weight)
+    problem = _Problem(shape, dense, own, weight)
     theta = problem.start(None if start is None else start[columns])
     theta = _minimise(problem, theta)
     has_positive = problem.positive_weight() > 0
@@ -96,13 +99,51 @@ def _fit_chunk(
     return theta
 
 
+@dataclass(frozen=True, eq=False)
+class _Shape:
+    """What the Hessians of all labels have in common.
+
+    Label j's is Xᵀ Dⱼ X + λI with Dⱼ = diag(p(1 − p)). With p the same for all documents it is diagonal
+    in the eigenvectors of the centred XᵀX, the bias then standing apart; that is a good guess of it.
+    """
+
+    features: Tensor
+    """Shape (n_documents, feature_dim)."""
+    l2: float
+    mean: Tensor
+    """Mean document, (feature_dim,)."""
+    values: Tensor
+    """Eigenvalues of Σᵢ (rᵢ − mean)(rᵢ − mean)ᵀ, (feature_dim,)."""
+    vectors: Tensor
+    """Their eigenvectors as columns, (feature_dim, feature_dim)."""
+
+    @classmethod
+    def of(cls, features: Tensor, l2: float) -> "_Shape":
+        mean = features.mean(dim=0)
+        gram = (features.T @ features).double() - len(features) * torch.outer(mean, mean).double()
+        values, vectors = torch.linalg.eigh(gram)
+        dtype = features.dtype
+        return cls(features, l2, mean, values.clamp(min=0).to(dtype), vectors.to(dtype))
+
+    def divide(self, gradient: Tensor, curvature: Tensor) -> Tensor:
+        """Return the guessed inverse Hessian times ``gradient``, both (n_labels, feature_dim + 1).
+
+        ``curvature`` is the p(1 − p) of each label, (n_labels, 1).
+        """
+        bias = gradient[:, -1:]
+        rotated = (gradient[:, :-1] - bias * self.mean) @ self.vectors  # (n_labels, feature_dim)
+        weight = (rotated / (curvature * self.values + self.l2)) @ self.vectors.T
+        bias = bias / (curvature * len(self.features)) - (weight @ self.mean)[:, None]
+        return torch.cat([weight, bias], dim=1)
+
+
 class _Problem:
     """The objective of a set of labels, its value and gradient."""
 
     def __init__(
-        self, features: Tensor, targets: Tensor, l2: float, own: Tensor | None, own_weight: float
+        self, shape: _Shape, targets: Tensor, own: Tensor | None, own_weight: float
     ) -> None:
-        self.features, self.targets, self.l2 = features, targets, l2
+        self.shape, self.targets = shape, targets
         self.own, self.own_weight = own, own_weight
 
     def positive_weight(self) -> Tensor:
@@ -110,12 +151,16 @@ class _Problem:
         n_own = 0 if self.own is None else self.own.shape[1]
         return self.targets.sum(dim=0) + self.own_weight * n_own
 
+    def prior(self) -> Tensor:
+        """Share of the positives among all that a label sees, strictly between 0 and 1, (n_labels,)."""
+        n_own = 0.0 if self.own is None else self.own_weight * self.own.shape[1]
+        return (self.positive_weight() + 0.5) / (len(self.targets) + n_own + 1.0)
+
     def start(self, rows: LinearRows | None) -> Tensor:
         """Return (n_labels, feature_dim + 1): the given rows, or zeros with the prior as bias."""
-        n_labels = self.targets.shape[1]
-        theta = self.features.new_zeros(n_labels, self.features.shape[1] + 1)
-        prior = ((self.positive_weight() + 0.5) / (len(self.features) + 1.0)).clamp(max=0.99)
-        theta[:, -1] = torch.logit(prior)
+        n_labels, feature_dim = self.targets.shape[1], self.shape.features.shape[1]
+        theta = self.targets.new_zeros(n_labels, feature_dim + 1)
+        theta[:, -1] = torch.logit(self.prior())
         if rows is not None:
             usable = torch.as_tensor(np.isfinite(rows.bias))
             theta[usable, :-1] = torch.as_tensor(rows.rows).to(theta.dtype)[usable]
@@ -123,18 +168,23 @@ class _Problem:
         return theta
 
     def select(self, kept: Tensor) -> "_Problem":
-        """Return the problem of the labels where ``kept`` is true."""
+        """Return the problem of the labels ``kept``, a mask or positions."""
         own = None if self.own is None else self.own[kept]
-        return _Problem(self.features, self.targets[:, kept], self.l2, own, self.own_weight)
+        return _Problem(self.shape, self.targets[:, kept], own, self.own_weight)
+
+    def precondition(self, gradient: Tensor) -> Tensor:
+        """Return about the Newton step against ``gradient`` (n_labels, feature_dim + 1)."""
+        prior = self.prior()[:, None]
+        return self.shape.divide(gradient, prior * (1 - prior))
 
     def value_and_gradient(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective (n_labels,) and its gradient (n_labels, feature_dim + 1)."""
-        weight, bias = theta[:, :-1], theta[:, -1]
-        logits = torch.addmm(bias, self.features, weight.T)  # (n_documents, n_labels)
+        weight, bias, features = theta[:, :-1], theta[:, -1], self.shape.features
+        logits = torch.addmm(bias, features, weight.T)  # (n_documents, n_labels)
         value = (softplus(logits) - self.targets * logits).sum(dim=0)
         residual = torch.sigmoid_(logits).sub_(self.targets)  # (n_documents, n_labels)
         gradient = torch.empty_like(theta)
-        torch.mm(residual.T, self.features, out=gradient[:, :-1])
+        torch.mm(residual.T, features, out=gradient[:, :-1])
         gradient[:, -1] = residual.sum(dim=0)
         if self.own is not None:
             own_logits = torch.bmm(self.own, weight[:, :, None])[:, :, 0] + bias[:, None]
@@ -142,27 +192,28 @@ class _Problem:
             pull = -self.own_weight * torch.sigmoid(-own_logits)  # (n_labels, n_own)
             gradient[:, :-1] += torch.bmm(pull[:, None, :], self.own)[:, 0, :]
             gradient[:, -1] += pull.sum(dim=1)
-        value += 0.5 * self.l2 * weight.square().sum(dim=1)
-        gradient[:, :-1] += self.l2 * weight
+        value += 0.5 * self.shape.l2 * weight.square().sum(dim=1)
+        gradient[:, :-1] += self.shape.l2 * weight
         return value, gradient
 
 
 def _minimise(problem: _Problem, theta: Tensor) -> Tensor:
-    """Run L-BFGS on every label until the norm of its gradient is below TOLERANCE."""
+    """Run L-BFGS on every label until it is within TOLERANCE of its minimum."""
     result = theta.clone()
     active = torch.arange(len(theta))
     value, gradient = problem.value_and_gradient(theta)
-    history: deque[tuple[Tensor, Tensor]] = deque(maxlen=HISTORY)
+    history: _History = deque(maxlen=HISTORY)
     for _ in range(MAX_ITERATIONS):
-        kept = gradient.norm(dim=1) > TOLERANCE
+        # Half of gᵀH⁻¹g is the distance to the minimum of a quadratic.
+        kept = 0.5 * (gradient * problem.precondition(gradient)).sum(dim=1) > TOLERANCE
         if not bool(kept.all()):
             result[active] = theta
-            if not bool(kept.any()):
-                break
             active, theta, value, gradient = active[kept], theta[kept], value[kept], gradient[kept]
             problem = problem.select(kept)
             history = deque(((s[kept], y[kept]) for s, y in history), maxlen=HISTORY)
-        direction = _lbfgs_direction(gradient, history)
+        if not len(active):
+            break
+        direction = _lbfgs_direction(problem, gradient, history)
         new_theta, new_value, new_gradient = _line_search(
             problem, theta, value, gradient, direction
         )
@@ -172,7 +223,7 @@ def _minimise(problem: _Problem, theta: Tensor) -> Tensor:
     return result
 
 
-def _lbfgs_direction(gradient: Tensor, history: deque[tuple[Tensor, Tensor]]) -> Tensor:
+def _lbfgs_direction(problem: _Problem, gradient: Tensor, history: _History) -> Tensor:
     """Two-loop recursion for every label at once; pairs without curvature are passed over."""
     direction = -gradient
     coefficients = []
@@ -182,13 +233,12 @@ def _lbfgs_direction(gradient: Tensor, history: deque[tuple[Tensor, Tensor]]) ->
         coefficient = scale * (step * direction).sum(dim=1)
         direction = direction - coefficient[:, None] * change
         coefficients.append((scale, coefficient))
+    direction = problem.precondition(direction)
     if history:
         step, change = history[-1]
-        size = change.square().sum(dim=1)
+        size = (change * problem.precondition(change)).sum(dim=1)
         gamma = ((step * change).sum(dim=1) / size.clamp(min=1e-20)).clamp(min=1e-8)
         direction = direction * torch.where(size > 0, gamma, 1.0)[:, None]
-    else:
-        direction = direction / gradient.norm(dim=1, keepdim=True).clamp(min=1.0)
     for (step, change), (scale, coefficient) in zip(history, reversed(coefficients), strict=True):
         back = scale * (change * direction).sum(dim=1)
         direction = direction + (coefficient - back)[:, None] * step
@@ -206,12 +256,16 @@ def _line_search(
     length = torch.ones_like(value)
     # Rounding in a sum over n documents: below this, two values cannot be told apart.
     noise = 10 * torch.finfo(value.dtype).eps * value.abs()
-    new_value, new_gradient = value, gradient
+    candidate = theta + direction
+    new_value, new_gradient = problem.value_and_gradient(candidate)
     for _ in range(20):
-        candidate = theta + length[:, None] * direction
-        new_value, new_gradient = problem.value_and_gradient(candidate)
-        too_long = new_value > value + 1e-4 * length * slope + noise
-        if not bool(too_long.any()):
+        # Written so that a step into overflow, where the value is not a number, counts as too long.
+        fell = new_value <= value + 1e-4 * length * slope + noise
+        long = torch.nonzero(~fell)[:, 0]
+        if not len(long):
             break
-        length = torch.where(too_long, 0.5 * length, length)
+        length[long] *= 0.5
+        candidate[long] = theta[long] + length[long, None] * direction[long]
+        shorter = problem.select(long).value_and_gradient(candidate[long])
+        new_value[long], new_gradient[long] = shorter
     return candidate, new_value, new_gradient
