@@ -175,7 +175,8 @@ class PiranClassifier(Method):
     def _new_head(self) -> PiranHead:
         head: PiranHead = clone(self.head) if self.head is not None else PiranHead()
         variant_named(head.variant)
-        return head.set_params(random_state=self.seed)
+        head.set_params(random_state=self.seed)
+        return head
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:

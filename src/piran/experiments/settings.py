@@ -1,0 +1,89 @@
+"""Settings at the border: what a user writes, checked against the signatures they go to."""
+
+import json
+from collections.abc import Callable, Iterable
+from inspect import signature
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from piran.encoders.base import ENCODERS
+from piran.errors import SettingError
+from piran.head import PiranHead
+from piran.methods.base import METHODS, Method
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {"encoder": "tfidf"},
+}
+"""Named sets of settings, nothing more; what a user sets by hand comes on top."""
+
+ENCODER_SETTINGS: dict[str, dict[str, Any]] = {
+    "tfidf": {},
+    "bilstm": {},
+}
+"""Settings of the head that suit the instances of an encoder, chosen on validation documents."""
+
+
+def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
+    """Turn ``key=value`` strings into settings; values are JSON where they can be, else text.
+
+    >>> parse_assignments(["l2=0.3", "solver=adam", "tail_l2=null"])
+    {'l2': 0.3, 'solver': 'adam', 'tail_l2': None}
+    """
+    settings: dict[str, Any] = {}
+    for assignment in assignments:
+        key, separator, value = assignment.partition("=")
+        if not separator or not key.strip():
+            raise SettingError(f"--set takes key=value, for example l2=0.3, got {assignment!r}.")
+        try:
+            settings[key.strip()] = json.loads(value)
+        except ValueError:
+            settings[key.strip()] = value
+    return settings
+
+
+def build_method(name: str, settings: dict[str, Any]) -> Method:
+    """Build a method from flat settings, each checked against the annotation of its parameter."""
+    method_class = METHODS[name]
+    known = method_class.setting_names(settings)
+    hints = _annotations(method_class, settings)
+    checked = {
+        key: _checked(key, value, hints[key]) if key in known and key in hints else value
+        for key, value in settings.items()
+    }
+    return method_class.from_settings(checked)
+
+
+def resolved_settings(
+    *, preset: str | None, encoder: str | None, assignments: dict[str, Any]
+) -> dict[str, Any]:
+    """Combine a preset, the encoder's suitable settings and the user's own, the last word theirs."""
+    if preset is not None and preset not in PRESETS:
+        raise SettingError(f"Unknown preset {preset!r}. Known: {', '.join(PRESETS)}.")
+    base = dict(PRESETS[preset]) if preset is not None else {}
+    if encoder is not None:
+        base["encoder"] = encoder
+    name = assignments.get("encoder", base.get("encoder"))
+    suited = ENCODER_SETTINGS.get(name, {}) if isinstance(name, str) else {}
+    return {**base, **suited, **assignments}
+
+
+def _annotations(method_class: type[Method], settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the type of each setting: of the method, its encoder and the head."""
+    builders: list[Callable[..., Any]] = [method_class.__init__]
+    encoder = settings.get("encoder")
+    if isinstance(encoder, str):
+        builders += [ENCODERS[encoder].__init__, PiranHead.__init__]
+    hints: dict[str, Any] = {}
+    for builder in reversed(builders):
+        known = signature(builder).parameters
+        hints |= {key: kind for key, kind in get_type_hints(builder).items() if key in known}
+    return {key: kind for key, kind in hints.items() if key not in ("encoder", "head")}
+
+
+def _checked(key: str, value: object, kind: Any) -> Any:  # noqa: ANN401
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        readable = getattr(kind, "__name__", None) or str(kind)
+        raise SettingError(f"{key} must be {readable}, got {value!r}.") from None
