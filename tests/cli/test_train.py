@@ -17,25 +17,14 @@ from piran.methods import load_method
 from small_corpus import COUNTS, small_corpus
 
 CONTRACT = [
-    "P@1",
-    "P@3",
-    "P@5",
-    "nDCG@3",
-    "nDCG@5",
-    "PSP@1",
-    "PSP@3",
-    "PSP@5",
-    "micro_f1",
-    "macro_f1",
-    "head_f1",
-    "tail_f1",
-    "micro_f1_at_0.5",
-    "macro_f1_at_0.5",
-    "head_f1_at_0.5",
-    "tail_f1_at_0.5",
-    "n_documents",
-    "n_labels",
-    "n_tail_labels",
+    *(f"{name}@{k}" for name in ("P", "PSP") for k in (1, 3, 5)),
+    *("nDCG@3", "nDCG@5"),
+    *(
+        f"{name}_f1{suffix}"
+        for name in ("micro", "macro", "head", "tail")
+        for suffix in ("", "_at_0.5")
+    ),
+    *("n_documents", "n_labels", "n_tail_labels"),
 ]
 
 
