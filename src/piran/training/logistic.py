@@ -204,16 +204,15 @@ def _minimise(problem: _Problem, theta: Tensor) -> Tensor:
     value, gradient = problem.value_and_gradient(theta)
     history: _History = deque(maxlen=HISTORY)
     for _ in range(MAX_ITERATIONS):
-        # Half of gᵀH⁻¹g is the distance to the minimum of a quadratic.
-        kept = 0.5 * (gradient * problem.precondition(gradient)).sum(dim=1) > TOLERANCE
+        direction = _lbfgs_direction(problem, gradient, history)
+        kept = _distance_to_minimum(problem, gradient, direction) > TOLERANCE
         if not bool(kept.all()):
             result[active] = theta
             active, theta, value, gradient = active[kept], theta[kept], value[kept], gradient[kept]
-            problem = problem.select(kept)
+            problem, direction = problem.select(kept), direction[kept]
             history = deque(((s[kept], y[kept]) for s, y in history), maxlen=HISTORY)
         if not len(active):
             break
-        direction = _lbfgs_direction(problem, gradient, history)
         new_theta, new_value, new_gradient = _line_search(
             problem, theta, value, gradient, direction
         )
@@ -221,6 +220,18 @@ def _minimise(problem: _Problem, theta: Tensor) -> Tensor:
         theta, value, gradient = new_theta, new_value, new_gradient
     result[active] = theta
     return result
+
+
+def _distance_to_minimum(problem: _Problem, gradient: Tensor, direction: Tensor) -> Tensor:
+    """Estimate how far each objective is above its minimum, shape (n_labels,).
+
+    It is half of gᵀH⁻¹g for a quadratic. The shared shape overrates the Hessian of a label whose
+    documents are told apart with certainty, and the steps taken so far know it only where they went; so
+    the larger of the two estimates counts.
+    """
+    by_shape = (gradient * problem.precondition(gradient)).sum(dim=1)
+    by_history = -(gradient * direction).sum(dim=1)
+    return 0.5 * torch.maximum(by_shape, by_history)
 
 
 def _lbfgs_direction(problem: _Problem, gradient: Tensor, history: _History) -> Tensor:
