@@ -86,11 +86,12 @@ def _fit_chunk(
     """Return (n_chunk, feature_dim + 1): rows with their bias last."""
     dtype = shape.features.dtype
     dense = torch.as_tensor(targets[:, columns].toarray()).to(dtype)  # (n_documents, n_chunk)
+    signs = dense.mul_(-2).add_(1)  # −1 where a document has the label
     own, weight = None, 0.0
     if own_positives is not None:
         own = torch.as_tensor(own_positives.values[columns]).to(dtype)
         weight = own_positives.weight
-    problem = _Problem(shape, dense, own, weight)
+    problem = _Problem(shape, signs, own, weight)
     theta = problem.start(None if start is None else start[columns])
     theta = _minimise(problem, theta)
     has_positive = problem.positive_weight() > 0
@@ -138,28 +139,30 @@ class _Shape:
 
 
 class _Problem:
-    """The objective of a set of labels, its value and gradient."""
+    """The objective of a set of labels, its value and gradient.
 
-    def __init__(
-        self, shape: _Shape, targets: Tensor, own: Tensor | None, own_weight: float
-    ) -> None:
-        self.shape, self.targets = shape, targets
+    ``signs`` (n_documents, n_labels) is −1 where a document has the label and 1 elsewhere, so that the
+    loss of a logit is softplus(sign · logit): no difference of large numbers, and no second matrix.
+    """
+
+    def __init__(self, shape: _Shape, signs: Tensor, own: Tensor | None, own_weight: float) -> None:
+        self.shape, self.signs = shape, signs
         self.own, self.own_weight = own, own_weight
 
     def positive_weight(self) -> Tensor:
         """Weight of all positives of each label, shape (n_labels,)."""
         n_own = 0 if self.own is None else self.own.shape[1]
-        return self.targets.sum(dim=0) + self.own_weight * n_own
+        return 0.5 * (len(self.signs) - self.signs.sum(dim=0)) + self.own_weight * n_own
 
     def prior(self) -> Tensor:
         """Share of the positives among all that a label sees, strictly between 0 and 1, (n_labels,)."""
         n_own = 0.0 if self.own is None else self.own_weight * self.own.shape[1]
-        return (self.positive_weight() + 0.5) / (len(self.targets) + n_own + 1.0)
+        return (self.positive_weight() + 0.5) / (len(self.signs) + n_own + 1.0)
 
     def start(self, rows: LinearRows | None) -> Tensor:
         """Return (n_labels, feature_dim + 1): the given rows, or zeros with the prior as bias."""
-        n_labels, feature_dim = self.targets.shape[1], self.shape.features.shape[1]
-        theta = self.targets.new_zeros(n_labels, feature_dim + 1)
+        n_labels, feature_dim = self.signs.shape[1], self.shape.features.shape[1]
+        theta = self.signs.new_zeros(n_labels, feature_dim + 1)
         theta[:, -1] = torch.logit(self.prior())
         if rows is not None:
             usable = torch.as_tensor(np.isfinite(rows.bias))
@@ -170,7 +173,7 @@ class _Problem:
     def select(self, kept: Tensor) -> "_Problem":
         """Return the problem of the labels ``kept``, a mask or positions."""
         own = None if self.own is None else self.own[kept]
-        return _Problem(self.shape, self.targets[:, kept], own, self.own_weight)
+        return _Problem(self.shape, self.signs[:, kept], own, self.own_weight)
 
     def precondition(self, gradient: Tensor) -> Tensor:
         """Return about the Newton step against ``gradient`` (n_labels, feature_dim + 1)."""
@@ -180,9 +183,9 @@ class _Problem:
     def value_and_gradient(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective (n_labels,) and its gradient (n_labels, feature_dim + 1)."""
         weight, bias, features = theta[:, :-1], theta[:, -1], self.shape.features
-        logits = torch.addmm(bias, features, weight.T)  # (n_documents, n_labels)
-        value = (softplus(logits) - self.targets * logits).sum(dim=0)
-        residual = torch.sigmoid_(logits).sub_(self.targets)  # (n_documents, n_labels)
+        logits = torch.addmm(bias, features, weight.T).mul_(self.signs)  # (n_documents, n_labels)
+        value = softplus(logits).sum(dim=0)
+        residual = torch.sigmoid_(logits).mul_(self.signs)  # (n_documents, n_labels)
         gradient = torch.empty_like(theta)
         torch.mm(residual.T, features, out=gradient[:, :-1])
         gradient[:, -1] = residual.sum(dim=0)
