@@ -187,6 +187,16 @@ def test_no_labels_give_no_rows() -> None:
     assert fit_rows(instances, targets[:, :0], l2=L2).rows.shape == (0, 8)
 
 
+def test_read_only_arrays_are_fitted_as_others() -> None:
+    instances, targets = documents()
+    start = LinearRows(np.zeros((6, 8)), np.zeros(6))
+    own = np.ones((6, 1, 8))
+    for array in (instances, start.rows, start.bias, own):
+        array.flags.writeable = False  # a memory-mapped file is
+    fitted = fit_rows(instances, targets, l2=L2, start=start, own_positives=OwnPositives(own, 1.0))
+    assert np.isfinite(fitted.rows).all()
+
+
 @pytest.mark.parametrize("l2", [0.0, -1.0, float("nan")])
 def test_an_l2_that_is_not_positive_is_refused(l2: float) -> None:
     with pytest.raises(SettingError, match="l2 must be above 0"):

@@ -61,7 +61,7 @@ def fit_rows(
     """
     if not l2 > 0:
         raise SettingError(f"l2 must be above 0, or separable labels have no optimum; got {l2}.")
-    features = torch.as_tensor(np.ascontiguousarray(instances))
+    features = _tensor(instances)
     shape = _Shape.of(features, l2)
     fitted = [
         _fit_chunk(shape, targets, columns, start, own_positives)
@@ -69,6 +69,11 @@ def fit_rows(
     ]
     theta = torch.cat([features.new_zeros(0, features.shape[1] + 1), *fitted]).numpy()
     return LinearRows(theta[:, :-1], theta[:, -1])
+
+
+def _tensor(array: FloatArray) -> Tensor:
+    """Share the array's memory, or copy it where it is read-only, which torch does not support."""
+    return torch.as_tensor(np.require(array, requirements=["C", "W"]))
 
 
 def _chunks(n_labels: int) -> Iterator[slice]:
@@ -89,7 +94,7 @@ def _fit_chunk(
     signs = dense.mul_(-2).add_(1)  # −1 where a document has the label
     own, weight = None, 0.0
     if own_positives is not None:
-        own = torch.as_tensor(own_positives.values[columns]).to(dtype)
+        own = _tensor(own_positives.values[columns]).to(dtype)
         weight = own_positives.weight
     problem = _Problem(shape, signs, own, weight)
     theta = problem.start(None if start is None else start[columns])
@@ -166,8 +171,8 @@ class _Problem:
         theta[:, -1] = torch.logit(self.prior())
         if rows is not None:
             usable = torch.as_tensor(np.isfinite(rows.bias))
-            theta[usable, :-1] = torch.as_tensor(rows.rows).to(theta.dtype)[usable]
-            theta[usable, -1] = torch.as_tensor(rows.bias).to(theta.dtype)[usable]
+            theta[usable, :-1] = _tensor(rows.rows).to(theta.dtype)[usable]
+            theta[usable, -1] = _tensor(rows.bias).to(theta.dtype)[usable]
         return theta
 
     def select(self, kept: Tensor) -> "_Problem":
