@@ -54,7 +54,7 @@ class SweepSpec(_Part):
     """Settings of a cell, varied; several settings make a grid."""
 
     name: str = Field(pattern=NAME)
-    cell: str
+    cell: str = Field(min_length=1)
     """The cell that it starts from."""
     vary: dict[str, Values] = Field(min_length=1)
     """Values of each setting, or "scaled"; n_head_labels is the labels that are not tail."""
@@ -82,6 +82,8 @@ class Suite(_Part):
     """In the file also a number N, for 0 … N-1."""
     settings: Settings = {}
     """Of every cell; each method must know them."""
+    main: str = ""
+    """The cell that the others are compared with; by default the first of the method piran."""
     cells: list[CellSpec] = Field(min_length=1)
     sweeps: list[SweepSpec] = []
 
@@ -97,13 +99,19 @@ class Suite(_Part):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"the name {name!r} is given {names.count(name)} times")
-        for sweep in self.sweeps:
-            if sweep.cell not in titles:
-                wanted = suggestion(sweep.cell, titles)
-                raise ValueError(f"sweep {sweep.name!r} names no cell: {sweep.cell!r}. {wanted}")
+        named = [(f"sweep {sweep.name!r}", sweep.cell) for sweep in self.sweeps]
+        for who, cell in [*named, ("main", self.main)]:
+            if cell and cell not in titles:
+                raise ValueError(f"{who} names no cell: {cell!r}. {suggestion(cell, titles)}")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds must be different numbers, at least one, got {self.seeds}")
         return self
+
+    @property
+    def main_cell(self) -> str:
+        """The name of the cell that the others are compared with."""
+        ours = [cell.title for cell in self.cells if cell.method == "piran"]
+        return self.main or (ours or [self.cells[0].title])[0]
 
     def cell(self, title: str) -> CellSpec:
         """Return the cell of that name."""

@@ -137,6 +137,7 @@ def write_plan(plan: Plan, folder: Path) -> None:
         "format": PLAN_FORMAT,
         "name": plan.suite.name,
         "description": plan.suite.description,
+        "main": plan.suite.main_cell,
         "datasets": {**earlier, **{d.name: _plan_of(plan, d.name) for d in plan.datasets}},
     }
     text = json.dumps(state, ensure_ascii=False, indent=1)
