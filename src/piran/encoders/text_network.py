@@ -62,8 +62,8 @@ from piran.training.loop import (
     TrainingOutcome,
     TrainingSet,
     apply_network,
-    classification_loss,
 )
+from piran.training.losses import LossSettings, label_loss, loss_of_batches
 from piran.training.runtime import choose_device, seeded
 from piran.training.scoring import micro_f1_score
 from piran.types import FloatArray, IntArray, Texts
@@ -74,7 +74,7 @@ Part = nn.Module
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NetworkSettings:
+class NetworkSettings(LossSettings):
     """Settings of every network over words; an estimator that has one inherits them."""
 
     embeddings: str = "random"
@@ -162,14 +162,17 @@ class TextNetwork(Generic[Network]):
         hooks: Sequence[Hook] = (),
         optimizer: torch.optim.Optimizer | None = None,
     ) -> TrainingOutcome:
-        """Train on any targets, with the parts of :class:`TrainingLoop`; Adam where none is given."""
+        """Train on any targets, with the parts of :class:`TrainingLoop`.
+
+        By default the loss is the one that the settings name, and the optimizer Adam.
+        """
         loop = TrainingLoop(
             max_epochs=settings.max_epochs,
             patience=settings.patience,
             batch_size=settings.batch_size,
             clip_norm=settings.clip_norm,
             seed=settings.seed,
-            batch_loss=batch_loss or classification_loss,
+            batch_loss=batch_loss or loss_of_batches(label_loss(settings, documents.targets)),
             hooks=hooks,
         )
         optimizer = optimizer or self.adam(settings.learning_rate)
