@@ -77,12 +77,9 @@ class SemanticExtractor(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        n_words, embedding_dim = embeddings.shape
-        self.embedding = nn.Embedding(
-            n_words, embedding_dim, padding_idx=PAD_ID, _weight=embeddings
-        )
+        self.embedding = word_embedding(embeddings)
         self.dropout = nn.Dropout(dropout)
-        self.bilstm = BiLstm(embedding_dim, hidden_dim)
+        self.bilstm = BiLstm(embeddings.shape[1], hidden_dim)
         self.attention = MultiHeadAttention(2 * hidden_dim, attention_dim, n_heads)
         self.aggregate = nn.Linear(n_heads * 2 * hidden_dim, instance_dim)
 
@@ -121,13 +118,27 @@ class ExtractorClassifier(nn.Module):
         return LinearRows(rows, bias.detach().cpu().numpy().copy())
 
 
-def label_classifier(feature_dim: int, targets: LabelMatrix, *, has_bias: bool) -> nn.Linear:
-    """Return a linear layer for the labels; a bias begins at each label's log-odds in train."""
-    n_documents, n_labels = targets.shape
-    layer = nn.Linear(feature_dim, n_labels, bias=has_bias)
-    if has_bias:
-        counts = np.asarray(targets.sum(axis=0)).ravel()  # (n_labels,)
-        log_odds = np.log((counts + 0.5) / (n_documents - counts + 0.5))
-        with torch.no_grad():
-            layer.bias.copy_(torch.from_numpy(log_odds))
-    return layer
+def word_embedding(vectors: Tensor) -> nn.Embedding:
+    """Return the layer of word vectors that begins at ``vectors`` (n_words, embedding_dim)."""
+    n_words, embedding_dim = vectors.shape
+    return nn.Embedding(n_words, embedding_dim, padding_idx=PAD_ID, _weight=vectors)
+
+
+def word_embedding_of(network: nn.Module) -> nn.Embedding:
+    """Return the word vectors of a network, which are its first layer of that kind."""
+    return next(layer for layer in network.modules() if isinstance(layer, nn.Embedding))
+
+
+def begin_at_log_odds(layer: nn.Linear, targets: LabelMatrix) -> None:
+    """Set a layer's bias, where it has one, to each label's log-odds in ``targets``.
+
+    Rare labels then need not unlearn a probability of one half first.
+    """
+    bias: Tensor | None = layer.bias
+    if bias is None:
+        return
+    n_documents = targets.shape[0]
+    counts = np.asarray(targets.sum(axis=0)).ravel()  # (n_labels,)
+    log_odds = np.log((counts + 0.5) / (n_documents - counts + 0.5))
+    with torch.no_grad():
+        bias.copy_(torch.from_numpy(log_odds))
