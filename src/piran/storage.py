@@ -67,7 +67,9 @@ def save_state(
     text = json.dumps({"format": FORMAT, **state}, ensure_ascii=False, indent=1)
     (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     contiguous = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
-    save_file(contiguous, folder / f"{name}.safetensors")
+    path = folder / f"{name}.safetensors"
+    save_file(contiguous, path)
+    path.chmod(0o644)  # safetensors makes it private
 
 
 def load_state(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:

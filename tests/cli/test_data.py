@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from piran.cli.data import app, parse_tail
+from piran.cli.data import app
+from piran.cli.options import parse_tail
 from piran.data import Documents, load_corpus, write_documents
 from piran.errors import DataError, PiranError, SettingError
 

@@ -62,5 +62,5 @@ def _dataset() -> DatasetSummary:
 def _scores(label_f1: list[float]) -> SystemScores:
     half = [value / 2 for value in label_f1]
     return SystemScores.model_validate(
-        {"metrics": {}, "label_f1": label_f1, "label_f1_at_0.5": half}
+        {"metrics": {}, "label_f1": label_f1, "label_f1_at_half": half}
     )

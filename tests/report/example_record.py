@@ -100,7 +100,7 @@ def example_scores(
             f"head_f1{suffix}": float(values[: N_LABELS - N_TAIL - N_UNSEEN].mean()),
             f"tail_f1{suffix}": float(values[-N_TAIL - N_UNSEEN : -N_UNSEEN].mean()),
         }
-    by_label = {"label_f1": f1.tolist(), "label_f1_at_0.5": half.tolist()}
+    by_label = {"label_f1": f1.tolist(), "label_f1_at_half": half.tolist()}
     return SystemScores.model_validate({"metrics": metrics, **by_label})
 
 

@@ -17,7 +17,7 @@ def with_scores(**by_system: tuple[float, float]) -> RunRecord:
     """Return a record whose systems have these (tail F1, P@1)."""
     systems = {
         name.replace("_", "-"): SystemScores.model_validate(
-            {"metrics": {"tail_f1": tail, "P@1": p1}, "label_f1": [], "label_f1_at_0.5": []}
+            {"metrics": {"tail_f1": tail, "P@1": p1}, "label_f1": [], "label_f1_at_half": []}
         )
         for name, (tail, p1) in by_system.items()
     }

@@ -49,6 +49,8 @@ VARIANTS: dict[str, Variant] = {
     COMPLETE: Variant("W from all three terms"),
 }
 """From the least to the whole."""
+CONTROLS = ("retrain-on-real", "duplicate")
+"""What a sceptic would try before believing in generated instances."""
 
 
 def variant_named(name: str) -> Variant:

@@ -8,11 +8,20 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from piran.cli.options import (
+    AsJson,
+    Data,
+    LabelField,
+    LabelSeparator,
+    Tail,
+    TextField,
+    parse_tail,
+)
 from piran.data import DATASETS, Corpus, load_corpus, write_documents
 from piran.data.datasets import write_corpus
 from piran.data.files import FORMATS, FileFormat
 from piran.data.statistics import CorpusStatistics, corpus_statistics
-from piran.errors import DataError, SettingError
+from piran.errors import DataError
 from piran.plots.label_frequency import label_frequency_data, save_label_frequency
 from piran.plots.terminal import terminal_curve
 
@@ -21,29 +30,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-
-Source = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME|PATH",
-        help="A dataset's name (debtags), a folder with train and test files, or one file.",
-    ),
-]
-TextField = Annotated[
-    str, typer.Option(metavar="NAME", help="Field that holds the text, for example body.")
-]
-LabelField = Annotated[
-    str, typer.Option(metavar="NAME", help="Field that holds the labels, for example tags.")
-]
-LabelSeparator = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help='What divides labels written as one string, for example "|". In CSV and TSV ";" if '
-        "not given.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 
 
 @app.command("list")
@@ -76,18 +62,11 @@ def list_datasets(as_json: AsJson = False) -> None:
 
 @app.command()
 def show(
-    data: Source,
+    data: Data,
     text_field: TextField = "text",
     label_field: LabelField = "labels",
     label_separator: LabelSeparator = None,
-    tail: Annotated[
-        str,
-        typer.Option(
-            metavar="N|FRACTION|auto",
-            help="Tail labels: a number (350), a fraction (0.5), or the dataset's own figure, "
-            "else two thirds.",
-        ),
-    ] = "auto",
+    tail: Tail = "auto",
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the curve as a figure, for example tail.svg."),
@@ -125,7 +104,7 @@ def show(
 
 @app.command()
 def convert(
-    source: Source,
+    source: Data,
     target: Annotated[
         Path,
         typer.Argument(metavar="FILE|FOLDER", help="A file for one split, a folder for several."),
@@ -160,18 +139,6 @@ def convert(
     )
     for split, path in _convert(corpus, target, format_name).items():
         print(f"{split}: {len(corpus.splits[split]):,} documents to {path}")
-
-
-def parse_tail(text: str) -> int | float | None:
-    """Return what ``--tail`` means: a number of labels, a fraction, or None for auto."""
-    if text == "auto":
-        return None
-    try:
-        return int(text) if text.lstrip("-").isdigit() else float(text)
-    except ValueError:
-        raise SettingError(
-            f"--tail must be a number of labels (350), a fraction (0.5) or auto, got {text!r}."
-        ) from None
 
 
 def _convert(corpus: Corpus, target: Path, format_name: str) -> dict[str, Path]:

@@ -54,9 +54,9 @@ def _label_to_show(labels: LabelSpace, test_targets: LabelMatrix | None) -> int:
     """Choose by counts alone: a tail label of about five training documents, most test documents."""
     tail = np.flatnonzero(labels.is_tail)
     distance = np.abs(labels.counts[tail] - WANTED_DOCUMENTS)
-    in_test = np.zeros(len(tail))
+    in_test = np.zeros(len(tail), dtype=np.int64)
     if test_targets is not None:
-        in_test = np.asarray(test_targets.sum(axis=0))[tail]
+        in_test = np.bincount(test_targets.indices, minlength=len(labels))[tail]
     return int(tail[np.lexsort((tail, -in_test, distance))[0]])
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from piran.errors import DataError
 from piran.storage import write_text_atomically
@@ -56,10 +56,8 @@ class SystemScores(_Part):
     """Flat, in percent: P@1 … nDCG@5, PSP@1 …, micro_f1 …, tail_f1_at_0.5 …"""
     label_f1: list[float]
     """F1 of each label in percent, with the saved thresholds."""
-    label_f1_at_half: list[float] = Field(alias="label_f1_at_0.5")
+    label_f1_at_half: list[float]
     """F1 of each label in percent, at 0.5."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class TailPicture(_Part):
@@ -112,7 +110,7 @@ class RunRecord(_Part):
     def write(self, folder: Path) -> Path:
         """Write ``record.json`` into ``folder`` and return its path."""
         path = folder / RECORD_NAME
-        write_text_atomically(path, self.model_dump_json(indent=1, by_alias=True) + "\n")
+        write_text_atomically(path, self.model_dump_json(indent=1) + "\n")
         return path
 
     @classmethod

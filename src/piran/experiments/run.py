@@ -16,6 +16,7 @@ from piran.data.labels import LabelSpace
 from piran.errors import DataError
 from piran.experiments.picture import tail_picture
 from piran.experiments.records import (
+    RECORD_NAME,
     DatasetSummary,
     Group,
     LabelTable,
@@ -55,6 +56,7 @@ def run(corpus: Corpus, method: Method, out: Path, *, name: str | None = None) -
     """
     from piran.report import write_report  # the page is a view of the record
 
+    check_out(out)
     labels = corpus.label_space(method.tail)
     check_division(corpus, labels)
     clock = Clock()
@@ -93,6 +95,16 @@ def run(corpus: Corpus, method: Method, out: Path, *, name: str | None = None) -
     return record
 
 
+def check_out(out: Path) -> None:
+    """Refuse a folder for a run that holds something else; an earlier run is replaced."""
+    if out.is_file():
+        raise DataError(f"{out} is a file; name a folder for the run.")
+    if out.is_dir() and any(out.iterdir()) and not (out / RECORD_NAME).is_file():
+        raise DataError(
+            f"{out} holds files that are not a run's, and a run replaces its folder; name a new one."
+        )
+
+
 def check_division(corpus: Corpus, labels: LabelSpace) -> None:
     """Refuse a corpus that has no head or no tail label to work on."""
     for group, members in (("head", labels.is_head), ("tail", labels.is_tail)):
@@ -125,12 +137,11 @@ def evaluate_systems(
                     evaluation.update(block, scores)
             first += len(part)
             advance(len(part))
-    scores = {
+    counts = next(iter(evaluations[method.name].values())).label_documents
+    return {
         system: _system_scores(by_policy, method.thresholds)
         for system, by_policy in evaluations.items()
-    }
-    counts = next(iter(evaluations[method.name].values())).label_documents
-    return scores, counts.tolist()
+    }, counts.tolist()
 
 
 def evaluate(method: Method, documents: Documents) -> dict[str, float]:

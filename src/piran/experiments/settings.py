@@ -8,14 +8,16 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from piran.encoders.base import ENCODERS
-from piran.errors import SettingError
+from piran.errors import SettingError, UnknownNameError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
+from piran.registry import suggestion
 
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
 }
 """Named sets of settings, nothing more; what a user sets by hand comes on top."""
+DEFAULT_PRESET = "quick"
 
 ENCODER_SETTINGS: dict[str, dict[str, Any]] = {
     "tfidf": {},
@@ -55,17 +57,24 @@ def build_method(name: str, settings: dict[str, Any]) -> Method:
 
 
 def resolved_settings(
-    *, preset: str | None, encoder: str | None, assignments: dict[str, Any]
+    method: str, *, preset: str | None, encoder: str | None, assignments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Combine a preset, the encoder's suitable settings and the user's own, the last word theirs."""
+    """Combine a preset, the encoder's suitable settings and the user's own, the last word theirs.
+
+    Presets and encoders are PIRAN's; other methods take the user's own settings alone.
+    """
     if preset is not None and preset not in PRESETS:
-        raise SettingError(f"Unknown preset {preset!r}. Known: {', '.join(PRESETS)}.")
-    base = dict(PRESETS[preset]) if preset is not None else {}
+        raise UnknownNameError(f"Unknown preset {preset!r}. {suggestion(preset, list(PRESETS))}")
+    if "encoder" not in METHODS[method].setting_names({}):
+        given = [f"--{name}" for name, value in (("preset", preset), ("encoder", encoder)) if value]
+        if given:
+            raise SettingError(f"{method} takes no {' and no '.join(given)}; those are for piran.")
+        return assignments
+    base = dict(PRESETS[preset or DEFAULT_PRESET])
     if encoder is not None:
         base["encoder"] = encoder
-    name = assignments.get("encoder", base.get("encoder"))
-    suited = ENCODER_SETTINGS.get(name, {}) if isinstance(name, str) else {}
-    return {**base, **suited, **assignments}
+    name = str(assignments.get("encoder", base["encoder"]))
+    return {**base, "encoder": name, **ENCODER_SETTINGS.get(name, {}), **assignments}
 
 
 def _annotations(method_class: type[Method], settings: dict[str, Any]) -> dict[str, Any]:

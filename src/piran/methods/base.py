@@ -123,6 +123,19 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
             found += self.labels_.label_sets(self.thresholds_.predict(scores))
         return found
 
+    def predict_ranked(self, texts: Texts, top: int | None = None) -> list[dict[str, float]]:
+        """Return each text's labels with their scores, the best first.
+
+        These are the labels that reach their cut-off or, given ``top``, the so many best whose score is
+        above 0, whatever the cut-offs say.
+        """
+        ranked: list[dict[str, float]] = []
+        for row in self.predict_scores(texts):
+            order = np.argsort(-row, kind="stable")[:top]
+            kept = order[row[order] > 0] if top else order[self.thresholds_.predict(row)[order]]
+            ranked.append({self.labels_.names[column]: float(row[column]) for column in kept})
+        return ranked
+
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return the scores of the method under its name, then those of its reference points."""
         return {self.name: self.predict_scores(texts)}

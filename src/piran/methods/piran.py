@@ -167,7 +167,7 @@ class PiranClassifier(Method):
     def _new_encoder(self) -> Encoder:
         """Return an unfitted encoder with this method's seed."""
         if isinstance(self.encoder, str):
-            return ENCODERS[self.encoder](seed=self.seed)  # type: ignore[call-arg]
+            return ENCODERS[self.encoder](seed=self.seed)
         encoder: Encoder = clone(self.encoder)
         encoder.set_params(seed=self.seed)
         return encoder

@@ -1,0 +1,5 @@
+"""``python -m piran`` is the program ``piran``."""
+
+from piran.cli.main import main
+
+main()

@@ -1,0 +1,112 @@
+"""``piran train``: from documents to a saved model, a run record and a page."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from piran.cli.console import progress_shown, say
+from piran.cli.options import (
+    AsJson,
+    Data,
+    LabelField,
+    LabelSeparator,
+    Seed,
+    Tail,
+    TextField,
+    Threads,
+    parse_tail,
+)
+from piran.data import load_corpus
+
+Out = Annotated[
+    Path,
+    typer.Option(metavar="DIR", help="Folder of the run: model/, record.json and report.html."),
+]
+
+
+def train(
+    data: Data,
+    out: Out,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="What learns, for example piran or linear.")
+    ] = "piran",
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A named set of settings: quick (TF-IDF, seconds)."),
+    ] = None,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|NAME",
+            help="What reads the texts: tfidf, bilstm, or what the preset says.",
+        ),
+    ] = "auto",
+    tail: Tail = "auto",
+    seed: Seed = 0,
+    threads: Threads = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="cpu|cuda", help="Where networks are trained.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any setting, for example l2=0.3; repeat."),
+    ] = None,
+    text_field: TextField = "text",
+    label_field: LabelField = "labels",
+    label_separator: LabelSeparator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train on documents, evaluate on their test split, and keep model, record and page in a folder.
+
+    For example:
+
+    - `piran train debtags --out runs/debtags`
+
+    - `piran train tickets.csv --label-field tags --label-separator "|" --out runs/tickets`
+
+    - `piran train my-folder --encoder bilstm --seed 1 --set embeddings=skipgram --out runs/lstm`
+    """
+    from piran.experiments.run import check_out, run
+    from piran.experiments.settings import build_method, parse_assignments, resolved_settings
+    from piran.training import set_threads
+
+    check_out(out)
+    set_threads(threads)
+    settings = resolved_settings(
+        method,
+        preset=preset,
+        encoder=None if encoder == "auto" else encoder,
+        assignments={**parse_assignments(assignments or []), **_given(device=device)},
+    )
+    learner = build_method(method, {**settings, "seed": seed, **_given(tail=parse_tail(tail))})
+    with progress_shown():
+        corpus = load_corpus(
+            data,
+            text_field=text_field,
+            label_field=label_field,
+            label_separator=label_separator,
+        )
+        say(f"{corpus.name}: {len(corpus.train):,} training documents; training {method} …")
+        record = run(corpus, learner, out)
+    show_run(record, out, as_json=as_json)
+
+
+def show_run(record: Any, out: Path, *, as_json: bool) -> None:  # noqa: ANN401
+    """Print what a run gave: its record's path and scores as JSON, or a table."""
+    from piran.cli.summary import print_summary
+    from piran.experiments.records import RECORD_NAME
+    from piran.experiments.run import REPORT
+
+    if as_json:
+        scores = record.scores if record.systems else {}
+        print(json.dumps({"record": str(out / RECORD_NAME), **scores}, indent=1))
+        return
+    print_summary(record)
+    print(f"model   {out / 'model'}\nrecord  {out / RECORD_NAME}\npage    {out / REPORT}")
+
+
+def _given(**values: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return what was given at all."""
+    return {name: value for name, value in values.items() if value is not None}
