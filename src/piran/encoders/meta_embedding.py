@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from piran.encoders.cosine import CosineClassifier
-from piran.types import FloatArray, LabelMatrix
+from piran.types import BoolArray, FloatArray, LabelMatrix
 
 REACH = 10.0
 NEAREST = 1e-3
@@ -29,7 +29,7 @@ class MetaEmbedding(nn.Module):
         self.selector = nn.Linear(feature_dim, feature_dim)
         self.register_buffer("is_known", torch.ones(n_labels, dtype=torch.bool))
 
-    def begin(self, centroids: FloatArray, is_known: FloatArray, classifier: nn.Linear) -> None:
+    def begin(self, centroids: FloatArray, is_known: BoolArray, classifier: nn.Linear) -> None:
         """Start from the labels' mean instances and the rows of stage 1.
 
         Labels that are not known (no training document) take no part in the memory.
@@ -71,12 +71,14 @@ class MetaEmbeddingNetwork(nn.Module):
     Logits are s · ‖v‖ / (1 + ‖v‖) · cos(v, w_j) + b_j; without a memory v is r itself.
     """
 
-    def __init__(self, extractor: nn.Module, feature_dim: int, n_labels: int) -> None:
+    def __init__(
+        self, extractor: nn.Module, feature_dim: int, n_labels: int, *, has_memory: bool = True
+    ) -> None:
         super().__init__()
         self.extractor = extractor
+        self.has_memory = has_memory
         self.meta_embedding = MetaEmbedding(feature_dim, n_labels)
         self.classifier = CosineClassifier(feature_dim, n_labels)
-        self.has_memory = True
 
     def logits(self, instances: Tensor) -> Tensor:
         """Map instances r (n_documents, feature_dim) to logits (n_documents, n_labels)."""

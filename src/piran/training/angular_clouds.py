@@ -28,7 +28,7 @@ def widened_cosines(cosines: Tensor, angles: Tensor) -> Tensor:
     cos_a, sin_a = torch.cos(angles), torch.sin(angles)
     sines = torch.sqrt((1 - cosines.square()).clamp(min=0) + EPSILON)
     turned = cosines * cos_a - sines * sin_a
-    is_past = (angles > torch.pi) | (cos_a < -cosines) & (angles > 0)  # a > π − θ
+    is_past = (angles > torch.pi) | ((cos_a < -cosines) & (angles > 0))  # a > π − θ
     return torch.where(is_past, -torch.ones_like(turned), turned)
 
 
