@@ -42,7 +42,7 @@ vocabulary is another ``TextNetwork(first.vocabulary, network)``.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -76,6 +76,14 @@ Part = nn.Module
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkSettings(LossSettings):
     """Settings of every network over words; an estimator that has one inherits them."""
+
+    quick_settings: ClassVar[Mapping[str, Any]] = {
+        "embedding_dim": 8,
+        "batch_size": 16,
+        "max_epochs": 2,
+        "learning_rate": 0.02,
+    }
+    """Settings under which a small corpus is learned in a second."""
 
     embeddings: str = "random"
     """``random``, ``skipgram`` (learned from the training texts; needs gensim) or the path of a GloVe

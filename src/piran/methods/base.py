@@ -6,7 +6,7 @@ validation slice, cut-offs, saving and checks are the same for all and live here
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -40,6 +40,9 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
     """
 
     name: ClassVar[str]
+    quick_settings: ClassVar[Mapping[str, Any]] = {}
+    """Settings under which a small corpus is learned in a second, for tests and first tries."""
+
     tail: int | float | None = None
     """Tail labels as a number or fraction; None for two thirds."""
     seed: int = 0
