@@ -4,10 +4,15 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from piran.encoders.networks import BiLstm, word_embedding
+from piran.encoders.networks import BiLstm, begin_at_log_odds, word_embedding
+from piran.types import LabelMatrix
 
 NUMBERS_AT_ONCE = 2**24
 """Numbers (64 MB of float32) that attention and what it reads take for the labels of one portion."""
+
+Labels = Tensor | slice
+"""Some labels: a slice of all, or for each document its own (n_documents, n_candidates)."""
+ALL_LABELS = slice(None)
 
 
 class WordStates(nn.Module):
@@ -42,11 +47,11 @@ class LabelAttention(nn.Module):
     pass instead of being kept, so memory does not grow with n_labels * length.
     """
 
-    def __init__(self, state_dim: int, n_labels: int, *, hidden_dim: int) -> None:
+    def __init__(self, state_dim: int, n_labels: int, *, reading_dim: int) -> None:
         super().__init__()
         self.queries = nn.Parameter(torch.empty(n_labels, state_dim))
-        self.hidden = nn.Linear(state_dim, hidden_dim)
-        self.output = nn.Linear(hidden_dim, 1, bias=False)
+        self.hidden = nn.Linear(state_dim, reading_dim)
+        self.output = nn.Linear(reading_dim, 1, bias=False)
         self.bias = nn.Parameter(torch.zeros(n_labels))
         for weight in (self.queries, self.hidden.weight, self.output.weight):
             nn.init.xavier_uniform_(weight)
@@ -57,55 +62,66 @@ class LabelAttention(nn.Module):
         ``label_ids`` (n_documents, n_candidates) chooses some labels for each document; the logits
         are then (n_documents, n_candidates).
         """
-        mapped = self.hidden(states)  # (n_documents, length, hidden_dim)
+        mapped = self.hidden(states)  # (n_documents, length, reading_dim)
         is_word = word_mask(states, lengths)
-        chosen = torch.arange(len(self.bias)) if label_ids is None else label_ids
-        portions = chosen.split(self._labels_at_once(mapped, label_ids is not None), dim=-1)
-        logits = [self._portion(len(portions), states, mapped, is_word, ids) for ids in portions]
-        return torch.cat(logits, dim=1)
+        portions = self._portions(mapped, label_ids)
+        read = self._logits if len(portions) == 1 else self._forgetful_logits
+        return torch.cat([read(states, mapped, is_word, labels) for labels in portions], dim=1)
 
-    def attention(self, states: Tensor, lengths: Tensor, label_ids: Tensor) -> Tensor:
-        """Return A (n_documents, length, n_labels) of these labels; it sums to 1 over words."""
-        return self._attention(states, word_mask(states, lengths), label_ids)
+    def begin_at_log_odds(self, targets: LabelMatrix) -> None:
+        """Let each label begin at its probability in the training targets."""
+        begin_at_log_odds(self, targets)
 
-    def _attention(self, states: Tensor, is_word: Tensor, label_ids: Tensor) -> Tensor:
-        energies = states @ self.queries[label_ids].mT  # (n_documents, length, n_labels)
+    def attention(self, states: Tensor, lengths: Tensor, labels: Labels = ALL_LABELS) -> Tensor:
+        """Return A (n_documents, length, n_labels) of these labels; it sums to 1 over the words."""
+        return self._attention(states, word_mask(states, lengths), labels)
+
+    def _attention(self, states: Tensor, is_word: Tensor, labels: Labels) -> Tensor:
+        energies = states @ self.queries[labels].mT  # (n_documents, length, n_labels)
         return energies.masked_fill(~is_word, -torch.inf).softmax(dim=1)
 
-    def _portion(self, n_portions: int, *arguments: Tensor) -> Tensor:
-        if n_portions == 1 or not torch.is_grad_enabled():
-            return self._logits(*arguments)
+    def _logits(self, states: Tensor, mapped: Tensor, is_word: Tensor, labels: Labels) -> Tensor:
+        attention = self._attention(states, is_word, labels)
+        read = (attention.mT @ mapped).relu()  # (n_documents, n_labels, reading_dim)
+        logits: Tensor = self.output(read).squeeze(2) + self.bias[labels]  # (n_documents, n_labels)
+        return logits
+
+    def _forgetful_logits(self, *arguments: Tensor | slice) -> Tensor:
+        """Return the logits without keeping what the backward pass needs: it computes them again."""
         logits: Tensor = checkpoint(
             self._logits, *arguments, use_reentrant=False, preserve_rng_state=False
         )
         return logits
 
-    def _logits(self, states: Tensor, mapped: Tensor, is_word: Tensor, label_ids: Tensor) -> Tensor:
-        attention = self._attention(states, is_word, label_ids)
-        read = (attention.mT @ mapped).relu()  # (n_documents, n_labels, hidden_dim)
-        return self.output(read).squeeze(2) + self.bias[label_ids]  # (n_documents, n_labels)
-
-    def _labels_at_once(self, mapped: Tensor, has_candidates: bool) -> int:
-        n_documents, length, hidden_dim = mapped.shape
-        query_dim = self.queries.shape[1] if has_candidates else 0  # copied for each document
-        return max(1, NUMBERS_AT_ONCE // (n_documents * (length + hidden_dim + query_dim)))
+    def _portions(self, mapped: Tensor, label_ids: Tensor | None) -> list[Labels]:
+        n_documents, length, reading_dim = mapped.shape
+        if label_ids is None:
+            n_labels = max(1, NUMBERS_AT_ONCE // (n_documents * (length + reading_dim)))
+            return [slice(at, at + n_labels) for at in range(0, len(self.bias), n_labels)]
+        query_dim = self.queries.shape[1]  # there is a copy of the queries for each document
+        n_labels = max(1, NUMBERS_AT_ONCE // (n_documents * (length + reading_dim + query_dim)))
+        return list(torch.split(label_ids, n_labels, dim=1))
 
 
 class SharedAttention(nn.Module):
     """One attention for all labels, and a row for each label: what remains without its idea."""
 
-    def __init__(self, state_dim: int, n_labels: int, *, hidden_dim: int) -> None:
+    def __init__(self, state_dim: int, n_labels: int, *, reading_dim: int) -> None:
         super().__init__()
         self.query = nn.Linear(state_dim, 1, bias=False)
-        self.hidden = nn.Linear(state_dim, hidden_dim)
-        self.classifier = nn.Linear(hidden_dim, n_labels)
+        self.hidden = nn.Linear(state_dim, reading_dim)
+        self.classifier = nn.Linear(reading_dim, n_labels)
 
     def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
         """Map states (n_documents, length, state_dim) to logits (n_documents, n_labels)."""
         energies = self.query(states).masked_fill(~word_mask(states, lengths), -torch.inf)
-        pooled = energies.softmax(dim=1).mT @ self.hidden(states)  # (n_documents, 1, hidden_dim)
+        pooled = energies.softmax(dim=1).mT @ self.hidden(states)  # (n_documents, 1, reading_dim)
         logits: Tensor = self.classifier(pooled.squeeze(1).relu())  # (n_documents, n_labels)
         return logits
+
+    def begin_at_log_odds(self, targets: LabelMatrix) -> None:
+        """Let each label begin at its probability in the training targets."""
+        begin_at_log_odds(self.classifier, targets)
 
 
 def word_mask(states: Tensor, lengths: Tensor) -> Tensor:
