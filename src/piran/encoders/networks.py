@@ -1,12 +1,14 @@
 """The paper's network (section 3.1), in parts: BiLSTM, attention, extractor, rows of the labels."""
 
+from typing import Protocol
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from piran.data.tokens import PAD_ID
 from piran.rows import LinearRows
-from piran.types import LabelMatrix
+from piran.types import IntArray, LabelMatrix
 
 
 class BiLstm(nn.Module):
@@ -129,16 +131,26 @@ def word_embedding_of(network: nn.Module) -> nn.Embedding:
     return next(layer for layer in network.modules() if isinstance(layer, nn.Embedding))
 
 
-def begin_at_log_odds(layer: nn.Linear, targets: LabelMatrix) -> None:
+class HasBias(Protocol):
+    """A layer with a number for each label that is added to its logit."""
+
+    @property
+    def bias(self) -> Tensor:
+        """Shape (n_labels,)."""
+
+
+def begin_at_log_odds(layer: HasBias, targets: LabelMatrix) -> None:
     """Set a layer's bias, where it has one, to each label's log-odds in ``targets``.
 
     Rare labels then need not unlearn a probability of one half first.
     """
     bias: Tensor | None = layer.bias
-    if bias is None:
-        return
-    n_documents = targets.shape[0]
-    counts = np.asarray(targets.sum(axis=0)).ravel()  # (n_labels,)
-    log_odds = np.log((counts + 0.5) / (n_documents - counts + 0.5))
-    with torch.no_grad():
-        bias.copy_(torch.from_numpy(log_odds))
+    if bias is not None:
+        with torch.no_grad():
+            bias.copy_(log_odds(np.asarray(targets.sum(axis=0)).ravel(), targets.shape[0]))
+
+
+def log_odds(counts: IntArray, n_documents: IntArray | int) -> Tensor:
+    """Return the log-odds of labels with ``counts`` of ``n_documents`` documents: (n_labels,)."""
+    odds = (counts + 0.5) / (n_documents - counts + 0.5)
+    return torch.from_numpy(np.log(odds))
