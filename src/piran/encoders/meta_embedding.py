@@ -48,9 +48,7 @@ class MetaEmbedding(nn.Module):
     def distances(self, instances: Tensor) -> Tensor:
         """Return ‖r − M_j‖, (n_documents, n_labels); infinite for labels that are not known."""
         # Through matrix products a small distance would depend on the size of the batch.
-        exact = torch.cdist(
-            instances, self.memory, compute_mode="donot_use_mm_for_euclid_dist"
-        )
+        exact = torch.cdist(instances, self.memory, compute_mode="donot_use_mm_for_euclid_dist")
         return exact.masked_fill(~self.is_known, torch.inf)
 
     def reach(self, instances: Tensor) -> Tensor:

@@ -36,7 +36,13 @@ _WORDS = {
     "gem": ("ruby", "opal", "jade", "pearl"),
 }
 _CHANCES = (0.6, 0.5, 0.3, 0.15, 0.1)
-_QUESTIONS = ("ripe red apple", "", "opal", "words that nobody has seen", "green leaf of a tree " * 9)
+_QUESTIONS = (
+    "ripe red apple",
+    "",
+    "opal",
+    "words that nobody has seen",
+    "green leaf of a tree " * 9,
+)
 
 
 def check_method(method_class: type[Method]) -> None:
@@ -51,7 +57,9 @@ def small_corpus(n_documents: int = 48, seed: int = 0) -> Documents:
     random = np.random.default_rng(seed)
     texts, label_sets = [], []
     for _ in range(n_documents):
-        labels = [name for name, chance in zip(_WORDS, _CHANCES, strict=True) if random.random() < chance]
+        labels = [
+            name for name, chance in zip(_WORDS, _CHANCES, strict=True) if random.random() < chance
+        ]
         words = ["some", "text", *(str(random.choice(_WORDS[label])) for label in labels)]
         texts.append(" ".join(random.permutation(words)))
         label_sets.append(tuple(labels))

@@ -87,7 +87,9 @@ class Dxml(ExtractorSettings, Method):
         outcome = self.network_.train(
             self._places(train, vectors),
             settings=self,
-            score=_mean_cosine(self._places(validation, vectors)) if validation.targets.nnz else None,
+            score=_mean_cosine(self._places(validation, vectors))
+            if validation.targets.nnz
+            else None,
             batch_loss=placement_loss,
         )
         self.history_, self.stop_reason_ = outcome.history, outcome.stop_reason
