@@ -12,6 +12,7 @@ from piran.cli import data
 from piran.cli.bench import bench
 from piran.cli.demo import demo
 from piran.cli.evaluate import evaluate
+from piran.cli.plot import plot
 from piran.cli.predict import predict
 from piran.cli.table import table
 from piran.cli.train import train
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, evaluate, predict, bench, table):
+for command in (demo, train, evaluate, predict, bench, table, plot):
     app.command()(command)
 app.add_typer(data.app, name="data")
 
