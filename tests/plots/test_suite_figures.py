@@ -60,7 +60,9 @@ def test_a_sensitivity_curve_is_in_the_order_of_its_values(results: SuiteResults
     assert curve.deviations == pytest.approx((2**0.5, 2**0.5))
     ax = draw_sensitivity(curve)
     assert ax.get_xlabel() == "p, generations a tail label"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PIRAN", "No-Aug"]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["PIRAN", "No-Aug"]
 
 
 def test_a_grid_has_the_first_setting_in_its_rows(results: SuiteResults) -> None:
@@ -68,7 +70,7 @@ def test_a_grid_has_the_first_setting_in_its_rows(results: SuiteResults) -> None
     np.testing.assert_allclose(grid.means, [[30.1, 30.5], [40.1, 40.5]])
     ax = draw_setting_grid(grid)
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("β, weight of L_var", "γ, weight of L_div")
-    bold = [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
+    bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
     assert bold == ["40.5"]
 
 

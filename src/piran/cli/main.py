@@ -14,6 +14,7 @@ from piran.cli.demo import demo
 from piran.cli.evaluate import evaluate
 from piran.cli.plot import plot
 from piran.cli.predict import predict
+from piran.cli.report import report
 from piran.cli.table import table
 from piran.cli.train import train
 from piran.errors import PiranError
@@ -26,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, evaluate, predict, bench, table, plot):
+for command in (demo, train, evaluate, predict, bench, table, plot, report):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

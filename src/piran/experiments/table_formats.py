@@ -153,7 +153,7 @@ def as_html(table: Table) -> str:
     """Return a table for a page, the best in bold; title and notes are the page's to place."""
     heads = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "\n".join(f"<tr>{_html_row(table, row)}</tr>" for row in table.rows)
-    return f'<table class="scores"><thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>'
+    return f'<table class="results"><thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>'
 
 
 def _html_row(table: Table, row: tuple[Entry, ...]) -> str:
