@@ -30,6 +30,9 @@ SECTIONS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
 }
 """Tables and figures of each section."""
 WIDE = ("frequency", "wins")
+"""Figures that do not fit into half a page."""
+PIXELS_PER_INCH = 105
+"""At which their text has the size of the page's notes."""
 
 
 def write_suite_report(results: SuiteResults, path: Path) -> None:
@@ -105,9 +108,12 @@ def _table(table: Table) -> str:
 
 def _figures(figures: Sequence[SuiteFigure]) -> str:
     """Return figures two by two, wide ones alone."""
-    wide = [_figure(figure) for figure in figures if figure.kind in WIDE]
     narrow = [_figure(figure) for figure in figures if figure.kind not in WIDE]
-    parts = [f'<div class="wide">{figure}</div>' for figure in wide]
+    parts = [
+        f'<div style="max-width: {figure.size[0] * PIXELS_PER_INCH:.0f}px">{_figure(figure)}</div>'
+        for figure in figures
+        if figure.kind in WIDE
+    ]
     if narrow:
         parts.append(f'<div class="pair">{"".join(narrow)}</div>')
     return "\n".join(parts)
