@@ -35,14 +35,26 @@ def new_folder(target: Path) -> Iterator[Path]:
     try:
         yield folder
         if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-            os.replace(target, old / target.name)
-            os.replace(folder, target)
-            shutil.rmtree(old)
+            _exchange(folder, target)
         else:
             os.replace(folder, target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _exchange(folder: Path, target: Path) -> None:
+    """Put ``folder`` in the place of ``target``, or leave ``target`` if that fails."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    earlier = aside / target.name
+    try:
+        os.replace(target, earlier)
+        os.replace(folder, target)
+    except OSError:
+        if earlier.exists():
+            os.replace(earlier, target)
+        aside.rmdir()
+        raise
+    shutil.rmtree(aside)
 
 
 def write_text_atomically(path: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from piran.augment.losses import (
     TransferWeights,
     transfer_gradient,
 )
-from piran.errors import NoMinimumError
+from piran.errors import NoMinimumError, SettingError
 from piran.types import BoolArray, FloatArray, LabelMatrix
 
 ENERGY = 0.95
@@ -100,6 +100,8 @@ def head_directions(
     at its own d = 100, and then L_var is zero.
     Shape (feature_dim, n_directions).
     """
+    if n_directions is not None and n_directions < 0:
+        raise SettingError(f"n_directions must not be negative, got {n_directions}.")
     values, vectors = eigh(_pooled_covariance(instances, targets, is_head))
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]  # largest first
     if n_directions is None:

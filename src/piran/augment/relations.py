@@ -75,7 +75,8 @@ class RelationCollector:
             label_ids.append(np.full(self.n_pairs, label_id))
         if not first:
             return Relations(instances[:0], np.zeros(0, dtype=np.int64))
-        values = instances[np.concatenate(first)] - instances[np.concatenate(second)]
+        values = instances[np.concatenate(first)]
+        values -= instances[np.concatenate(second)]
         return Relations(values, np.concatenate(label_ids))
 
 

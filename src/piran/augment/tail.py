@@ -31,6 +31,10 @@ class GenerationSource:
     n_generated: int
     seed: int
 
+    def __post_init__(self) -> None:
+        if self.n_generated < 1:
+            raise SettingError(f"n_generated must be at least 1, got {self.n_generated}.")
+
     def generate(self, tail: IntArray) -> FloatArray:
         """Generate for the given tail positions, shape (len(tail), n_generated, feature_dim).
 

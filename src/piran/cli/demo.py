@@ -1,7 +1,7 @@
 """``piran demo``: the main job on the corpus that comes with the package."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from piran.cli.console import progress_shown, say
 from piran.cli.options import AsJson, Seed, Threads
 from piran.cli.train import show_run
 from piran.data import load_corpus
+
+if TYPE_CHECKING:
+    from piran.methods import Method
 
 DATASET, PRESET = "debtags", "quick"
 
@@ -28,17 +31,12 @@ def demo(
 
     Example: `piran demo --seed 1`
     """
-    from piran.augment.variants import CONTROLS, NO_AUG
     from piran.experiments.run import check_out, run
-    from piran.experiments.settings import build_method, resolved_settings
     from piran.training import set_threads
 
     check_out(out)
     set_threads(threads)
-    chosen = {"references": [NO_AUG, *CONTROLS], "seed": seed}
-    method = build_method(
-        "piran", resolved_settings("piran", preset=PRESET, encoder=None, assignments=chosen)
-    )
+    method = demo_method(seed)
     with progress_shown():
         corpus = load_corpus(DATASET)
         say(
@@ -47,3 +45,13 @@ def demo(
         )
         record = run(corpus, method, out)
     show_run(record, out, as_json=as_json)
+
+
+def demo_method(seed: int) -> "Method":
+    """Return what the demo trains: the quick preset with No-Aug and both controls beside it."""
+    from piran.augment.variants import CONTROLS, NO_AUG
+    from piran.experiments.settings import build_method, resolved_settings
+
+    chosen = {"references": [NO_AUG, *CONTROLS], "seed": seed}
+    settings = resolved_settings("piran", preset=PRESET, encoder=None, assignments=chosen)
+    return build_method("piran", settings)

@@ -23,7 +23,7 @@ def print_summary(record: RunRecord) -> None:
     """Print the systems of a run as rows, the best of each column in bold, and what was gained."""
     console = Console()
     if not record.systems:
-        console.print("There is no test split to score; the model is saved all the same.")
+        console.print(summary_sentence(record), highlight=False)
         return
     best = {
         metric: max(round(scores.metrics[metric], 1) for scores in record.systems.values())

@@ -44,6 +44,12 @@ def train(
         ),
     ] = "auto",
     tail: Tail = "auto",
+    hold_out: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION", help="Set aside so much of DATA to test on, for example 0.2."
+        ),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     device: Annotated[
@@ -64,7 +70,7 @@ def train(
 
     - `piran train debtags --out runs/debtags`
 
-    - `piran train tickets.csv --label-field tags --label-separator "|" --out runs/tickets`
+    - `piran train tickets.csv --label-field tags --hold-out 0.2 --out runs/tickets`
 
     - `piran train my-folder --encoder bilstm --seed 1 --set embeddings=skipgram --out runs/lstm`
     """
@@ -88,6 +94,8 @@ def train(
             label_field=label_field,
             label_separator=label_separator,
         )
+        if hold_out is not None:
+            corpus = corpus.with_test_split(hold_out, seed)
         say(f"{corpus.name}: {len(corpus.train):,} training documents; training {method} …")
         record = run(corpus, learner, out)
     show_run(record, out, as_json=as_json)

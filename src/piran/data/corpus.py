@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from piran.data.labels import LabelSpace
+from piran.data.labels import LabelSpace, held_out_rows
 from piran.data.rows import FieldOptions, RowFields
 from piran.errors import DataError
 from piran.types import LabelSet
@@ -190,6 +190,20 @@ class Corpus:
             tail=self.tail if tail is None else tail,
             extra_names=self._labels(),
         )
+
+    def with_test_split(self, fraction: float, seed: int = 0) -> "Corpus":
+        """Return the corpus with a share of its training documents set aside as test split.
+
+        Documents are drawn such that no label loses its last training document.
+        """
+        if self.test is not None:
+            raise DataError(
+                f"{self.name} has a test split already; set documents aside only where there is none."
+            )
+        targets = self.label_space().matrix(self.train.label_sets)
+        held = held_out_rows(targets, fraction, seed)
+        kept = sorted(set(range(len(self.train))) - set(held.tolist()))
+        return replace(self, train=self.train.select(kept), test=self.train.select(held))
 
     def checksum(self) -> str:
         """Return the SHA-256 of all texts and labels, in order, as hexadecimal digits."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from piran.errors import DataError, SettingError
 from piran.registry import suggestion
@@ -146,3 +146,27 @@ def tail_size(tail: int | float | None, n_seen: int) -> int:
             f"tail must be between 0 and {n_seen} (the labels with a training document), got {tail}."
         )
     return tail
+
+
+def held_out_rows(targets: LabelMatrix, fraction: float, seed: int) -> IntArray:
+    """Draw documents to hold out, ascending, such that no label loses its last other document.
+
+    ``targets`` has shape (n_documents, n_labels). At least one document is drawn and one is left.
+    """
+    if not 0 < fraction < 1:
+        raise SettingError(
+            f"The fraction of documents to hold out must lie between 0 and 1, got {fraction}."
+        )
+    n_documents = targets.shape[0]
+    wanted = max(1, round(fraction * n_documents))
+    left = np.diff(csc_array(targets).indptr)
+    held: list[int] = []
+    for row in np.random.default_rng(seed).permutation(n_documents):
+        columns = targets.indices[targets.indptr[row] : targets.indptr[row + 1]]
+        if len(held) == wanted or len(held) == n_documents - 1:
+            break
+        if (left[columns] > 1).all():
+            left[columns] -= 1
+            held.append(int(row))
+    # Where every label has one document only, the choice is between holding out nothing and this.
+    return np.array(sorted(held or [n_documents - 1]), dtype=np.int64)

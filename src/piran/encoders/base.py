@@ -42,6 +42,9 @@ class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no 
     name: ClassVar[str]
     """The name it is registered under."""
 
+    head_settings: ClassVar[dict[str, Any]] = {}
+    """Settings of PiranHead that suit the instances, chosen on validation documents."""
+
     stage1_rows_: LinearRows | None = None
     """Rows of the classifier trained together with the encoder; None where there was none."""
     history_: list[dict[str, float]]

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csc_array, vstack
+from scipy.sparse import vstack
 from sklearn.base import BaseEstimator
 
 from piran.data.corpus import Documents
-from piran.data.labels import LabelSpace
+from piran.data.labels import LabelSpace, held_out_rows
 from piran.encoders.base import LabelledTexts
 from piran.errors import DataError, ModelFolderError, NotFittedError, PiranError, SettingError
 from piran.metrics import Thresholds, tune_global, tune_groups, tune_per_label
 from piran.registry import Registry, suggestion
 from piran.storage import load_state, new_folder, read_json, save_state
-from piran.types import FloatArray, IntArray, LabelMatrix, LabelSet, LabelSets, Texts
+from piran.types import FloatArray, LabelMatrix, LabelSet, LabelSets, Texts
 
 MODEL = "model"
 """Name of a saved method's own files, and of the folder a run keeps it in."""
@@ -213,7 +213,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
         if validation is not None:
             held_out = LabelledTexts(validation.texts, self.labels_.matrix(validation.label_sets))
             return LabelledTexts(documents.texts, targets), held_out
-        held = validation_slice(targets, self.validation_fraction, self.seed)
+        held = held_out_rows(targets, self.validation_fraction, self.seed)
         kept = np.setdiff1d(np.arange(len(documents)), held)
         parts = [
             LabelledTexts([documents.texts[index] for index in rows], targets[rows])
@@ -252,25 +252,6 @@ def in_blocks(texts: Texts) -> Iterator[Texts]:
     """Yield the texts a block at a time, which bounds the memory of scores."""
     for first in range(0, len(texts), TEXTS_AT_ONCE):
         yield texts[first : first + TEXTS_AT_ONCE]
-
-
-def validation_slice(targets: LabelMatrix, fraction: float, seed: int) -> IntArray:
-    """Draw documents to hold out, ascending, such that no label loses its last training document."""
-    if not 0 < fraction < 1:
-        raise SettingError(f"validation_fraction must lie between 0 and 1, got {fraction}.")
-    n_documents = targets.shape[0]
-    wanted = max(1, round(fraction * n_documents))
-    left = np.diff(csc_array(targets).indptr)
-    held: list[int] = []
-    for row in np.random.default_rng(seed).permutation(n_documents):
-        columns = targets.indices[targets.indptr[row] : targets.indptr[row + 1]]
-        if len(held) == wanted or len(held) == n_documents - 1:
-            break
-        if (left[columns] > 1).all():
-            left[columns] -= 1
-            held.append(int(row))
-    # Where every label has one document only, the choice is between no validation and this.
-    return np.array(sorted(held or [n_documents - 1]), dtype=np.int64)
 
 
 def tune_policies(

@@ -39,7 +39,9 @@ def sections(record: RunRecord) -> list[str]:
 
 
 def scores(record: RunRecord) -> str:
-    """Return the table of all systems."""
+    """Return the table of all systems, where there is a test split to score."""
+    if not record.systems:
+        return ""
     note = "Percent on the test documents."
     if len(record.systems) > 1:
         note += " Best in bold."
@@ -56,24 +58,28 @@ def scores(record: RunRecord) -> str:
 def frequency(record: RunRecord) -> str:
     """Return how frequent the labels are and what that does to F1."""
     curve = label_frequency_data(_label_space(record))
-    bins = _shown_bins(record)
     unseen = record.dataset.n_unseen_labels
     left_out = f" {unseen:,} labels have none and are left out." if unseen else ""
-    as_numbers = (
-        f"<details><summary>As numbers</summary>{_scroll(tables.bins_table(bins))}</details>"
-    )
     left = _figure(
         "How long the tail is",
         lambda ax: draw_label_frequency(curve, ax),
         f"Training documents of each label.{left_out}",
     )
-    right = _figure(
+    right = _f1_by_frequency(record) if record.systems else ""
+    return _section("Rare and frequent labels", _pair(left, right))
+
+
+def _f1_by_frequency(record: RunRecord) -> str:
+    bins = _shown_bins(record)
+    as_numbers = (
+        f"<details><summary>As numbers</summary>{_scroll(tables.bins_table(bins))}</details>"
+    )
+    return _figure(
         "F1 by label frequency",
         lambda ax: draw_f1_by_frequency(bins, ax),
         "Mean F1 of the labels with so many training documents, saved thresholds.",
         as_numbers,
     )
-    return _section("Rare and frequent labels", _pair(left, right))
 
 
 def changes(record: RunRecord) -> str:
@@ -99,8 +105,9 @@ def insight(record: RunRecord) -> str:
     panels = []
     if record.picture is not None:
         caption = (
-            f"Instances of “{record.picture.label}” in the two directions in which all instances "
-            "vary most. Good generations surround the test documents, which training never saw."
+            f"Instances of “{record.picture.label}” in the two directions in which its own documents "
+            "and generations vary most. Good generations surround the test documents, which training "
+            "never saw."
         )
         title = "One tail label and its generated instances"
         panels.append(_figure(title, lambda ax: draw_tail_picture(points, ax), caption))

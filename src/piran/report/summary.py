@@ -45,6 +45,11 @@ def ordered_systems(record: RunRecord) -> list[str]:
 def summary_sentence(record: RunRecord) -> str:
     """Say in words what happened to the tail labels and to P@1."""
     method = display_name(record.method)
+    if not record.systems:
+        return (
+            f"{method} has learned {record.dataset.n_labels:,} labels from {record.dataset.n_train:,} "
+            "documents; there was no test split to score it on."
+        )
     after = record.scores
     tail = f"the {record.dataset.n_tail_labels:,} tail labels of {record.dataset.name}"
     if not has_reference(record):

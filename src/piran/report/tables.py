@@ -34,7 +34,9 @@ CARDS = {"Tail F1": "tail_f1", "Macro F1": "macro_f1", "Micro F1": "micro_f1", "
 
 
 def cards(record: RunRecord) -> str:
-    """Return the four headline numbers, each with what it was before."""
+    """Return the four headline numbers, each with what it was before; none without a test split."""
+    if not record.systems:
+        return ""
     before = record.systems[REFERENCE].metrics if has_reference(record) else None
     parts = []
     for title, metric in CARDS.items():

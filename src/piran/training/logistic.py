@@ -61,7 +61,7 @@ def fit_rows(
     """
     if not l2 > 0:
         raise SettingError(f"l2 must be above 0, or separable labels have no optimum; got {l2}.")
-    features = torch.as_tensor(np.ascontiguousarray(instances))
+    features = _tensor(instances)
     shape = _Shape.of(features, l2)
     fitted = [
         _fit_chunk(shape, targets, columns, start, own_positives)
@@ -69,6 +69,11 @@ def fit_rows(
     ]
     theta = torch.cat([features.new_zeros(0, features.shape[1] + 1), *fitted]).numpy()
     return LinearRows(theta[:, :-1], theta[:, -1])
+
+
+def _tensor(array: FloatArray) -> Tensor:
+    """Share the array's memory, or copy it where it is read-only, which torch does not support."""
+    return torch.as_tensor(np.require(array, requirements=["C", "W"]))
 
 
 def _chunks(n_labels: int) -> Iterator[slice]:
@@ -86,11 +91,12 @@ def _fit_chunk(
     """Return (n_chunk, feature_dim + 1): rows with their bias last."""
     dtype = shape.features.dtype
     dense = torch.as_tensor(targets[:, columns].toarray()).to(dtype)  # (n_documents, n_chunk)
+    signs = dense.mul_(-2).add_(1)  # −1 where a document has the label
     own, weight = None, 0.0
     if own_positives is not None:
-        own = torch.as_tensor(own_positives.values[columns]).to(dtype)
+        own = _tensor(own_positives.values[columns]).to(dtype)
         weight = own_positives.weight
-    problem = _Problem(shape, dense, own, weight)
+    problem = _Problem(shape, signs, own, weight)
     theta = problem.start(None if start is None else start[columns])
     theta = _minimise(problem, theta)
     has_positive = problem.positive_weight() > 0
@@ -138,39 +144,41 @@ class _Shape:
 
 
 class _Problem:
-    """The objective of a set of labels, its value and gradient."""
+    """The objective of a set of labels, its value and gradient.
 
-    def __init__(
-        self, shape: _Shape, targets: Tensor, own: Tensor | None, own_weight: float
-    ) -> None:
-        self.shape, self.targets = shape, targets
+    ``signs`` (n_documents, n_labels) is −1 where a document has the label and 1 elsewhere, so that the
+    loss of a logit is softplus(sign · logit): no difference of large numbers, and no second matrix.
+    """
+
+    def __init__(self, shape: _Shape, signs: Tensor, own: Tensor | None, own_weight: float) -> None:
+        self.shape, self.signs = shape, signs
         self.own, self.own_weight = own, own_weight
 
     def positive_weight(self) -> Tensor:
         """Weight of all positives of each label, shape (n_labels,)."""
         n_own = 0 if self.own is None else self.own.shape[1]
-        return self.targets.sum(dim=0) + self.own_weight * n_own
+        return 0.5 * (len(self.signs) - self.signs.sum(dim=0)) + self.own_weight * n_own
 
     def prior(self) -> Tensor:
         """Share of the positives among all that a label sees, strictly between 0 and 1, (n_labels,)."""
         n_own = 0.0 if self.own is None else self.own_weight * self.own.shape[1]
-        return (self.positive_weight() + 0.5) / (len(self.targets) + n_own + 1.0)
+        return (self.positive_weight() + 0.5) / (len(self.signs) + n_own + 1.0)
 
     def start(self, rows: LinearRows | None) -> Tensor:
         """Return (n_labels, feature_dim + 1): the given rows, or zeros with the prior as bias."""
-        n_labels, feature_dim = self.targets.shape[1], self.shape.features.shape[1]
-        theta = self.targets.new_zeros(n_labels, feature_dim + 1)
+        n_labels, feature_dim = self.signs.shape[1], self.shape.features.shape[1]
+        theta = self.signs.new_zeros(n_labels, feature_dim + 1)
         theta[:, -1] = torch.logit(self.prior())
         if rows is not None:
             usable = torch.as_tensor(np.isfinite(rows.bias))
-            theta[usable, :-1] = torch.as_tensor(rows.rows).to(theta.dtype)[usable]
-            theta[usable, -1] = torch.as_tensor(rows.bias).to(theta.dtype)[usable]
+            theta[usable, :-1] = _tensor(rows.rows).to(theta.dtype)[usable]
+            theta[usable, -1] = _tensor(rows.bias).to(theta.dtype)[usable]
         return theta
 
     def select(self, kept: Tensor) -> "_Problem":
         """Return the problem of the labels ``kept``, a mask or positions."""
         own = None if self.own is None else self.own[kept]
-        return _Problem(self.shape, self.targets[:, kept], own, self.own_weight)
+        return _Problem(self.shape, self.signs[:, kept], own, self.own_weight)
 
     def precondition(self, gradient: Tensor) -> Tensor:
         """Return about the Newton step against ``gradient`` (n_labels, feature_dim + 1)."""
@@ -180,9 +188,9 @@ class _Problem:
     def value_and_gradient(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective (n_labels,) and its gradient (n_labels, feature_dim + 1)."""
         weight, bias, features = theta[:, :-1], theta[:, -1], self.shape.features
-        logits = torch.addmm(bias, features, weight.T)  # (n_documents, n_labels)
-        value = (softplus(logits) - self.targets * logits).sum(dim=0)
-        residual = torch.sigmoid_(logits).sub_(self.targets)  # (n_documents, n_labels)
+        logits = torch.addmm(bias, features, weight.T).mul_(self.signs)  # (n_documents, n_labels)
+        value = softplus(logits).sum(dim=0)
+        residual = torch.sigmoid_(logits).mul_(self.signs)  # (n_documents, n_labels)
         gradient = torch.empty_like(theta)
         torch.mm(residual.T, features, out=gradient[:, :-1])
         gradient[:, -1] = residual.sum(dim=0)
@@ -204,16 +212,15 @@ def _minimise(problem: _Problem, theta: Tensor) -> Tensor:
     value, gradient = problem.value_and_gradient(theta)
     history: _History = deque(maxlen=HISTORY)
     for _ in range(MAX_ITERATIONS):
-        # Half of gᵀH⁻¹g is the distance to the minimum of a quadratic.
-        kept = 0.5 * (gradient * problem.precondition(gradient)).sum(dim=1) > TOLERANCE
+        direction = _lbfgs_direction(problem, gradient, history)
+        kept = _distance_to_minimum(problem, gradient, direction) > TOLERANCE
         if not bool(kept.all()):
             result[active] = theta
             active, theta, value, gradient = active[kept], theta[kept], value[kept], gradient[kept]
-            problem = problem.select(kept)
+            problem, direction = problem.select(kept), direction[kept]
             history = deque(((s[kept], y[kept]) for s, y in history), maxlen=HISTORY)
         if not len(active):
             break
-        direction = _lbfgs_direction(problem, gradient, history)
         new_theta, new_value, new_gradient = _line_search(
             problem, theta, value, gradient, direction
         )
@@ -221,6 +228,18 @@ def _minimise(problem: _Problem, theta: Tensor) -> Tensor:
         theta, value, gradient = new_theta, new_value, new_gradient
     result[active] = theta
     return result
+
+
+def _distance_to_minimum(problem: _Problem, gradient: Tensor, direction: Tensor) -> Tensor:
+    """Estimate how far each objective is above its minimum, shape (n_labels,).
+
+    It is half of gᵀH⁻¹g for a quadratic. The shared shape overrates the Hessian of a label whose
+    documents are told apart with certainty, and the steps taken so far know it only where they went; so
+    the larger of the two estimates counts.
+    """
+    by_shape = (gradient * problem.precondition(gradient)).sum(dim=1)
+    by_history = -(gradient * direction).sum(dim=1)
+    return 0.5 * torch.maximum(by_shape, by_history)
 
 
 def _lbfgs_direction(problem: _Problem, gradient: Tensor, history: _History) -> Tensor:
