@@ -74,8 +74,8 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--labels", type=int, default=20_000)
-    parser.add_argument("--documents", type=int, default=4096)
-    parser.add_argument("--validation", type=int, default=512, help="documents to score")
+    parser.add_argument("--documents", type=int, default=1024)
+    parser.add_argument("--validation", type=int, default=256, help="documents to score")
     parser.add_argument("--words", type=int, default=130, help="of each document")
     parser.add_argument("--flat", action="store_true", help="attention to all labels, no tree")
     parser.add_argument("--threads", type=int, default=1)
