@@ -111,7 +111,8 @@ def test_a_file_of_vectors_decides_their_dimension(train: LabelledTexts, tmp_pat
     path = tmp_path / "vectors.txt"
     path.write_text("wheat 0.5 0.25 -1\nbank 1 0 0.125\n")
     encoder = small_encoder(embeddings=str(path), max_epochs=1).fit(train)
-    assert encoder.network_.state_dict()["extractor.embedding.weight"].shape[1] == 3
+    weights = encoder.text_network_.network.state_dict()
+    assert weights["extractor.embedding.weight"].shape[1] == 3
 
 
 @pytest.mark.parametrize("has_bias", [True, False])
@@ -150,4 +151,4 @@ def test_an_encoder_that_is_not_fitted_says_so(tmp_path: Path) -> None:
 def test_a_clone_has_the_settings_and_nothing_learned(encoder: BiLstmEncoder) -> None:
     copy = clone(encoder)
     assert copy.settings() == encoder.settings()
-    assert not hasattr(copy, "network_")
+    assert not hasattr(copy, "text_network_")

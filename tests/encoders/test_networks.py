@@ -12,7 +12,7 @@ from piran.encoders.networks import (
     ExtractorClassifier,
     MultiHeadAttention,
     SemanticExtractor,
-    label_classifier,
+    begin_at_log_odds,
 )
 
 INPUT_DIM, HIDDEN_DIM = 7, 5
@@ -124,15 +124,17 @@ def test_dropout_falls_on_the_words_in_training_only() -> None:
 
 def test_a_bias_begins_at_the_log_odds_of_its_label() -> None:
     targets = csr_array(np.array([[1, 0, 1]] * 3 + [[0, 0, 1]], dtype=np.float32))
-    bias = label_classifier(6, targets, has_bias=True).bias.detach().numpy()
-    np.testing.assert_allclose(bias, np.log([3.5 / 1.5, 0.5 / 4.5, 4.5 / 0.5]), rtol=1e-6)
+    layer = nn.Linear(6, 3)
+    begin_at_log_odds(layer, targets)
+    np.testing.assert_allclose(
+        layer.bias.detach(), np.log([3.5 / 1.5, 0.5 / 4.5, 4.5 / 0.5]), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("has_bias", [True, False])
 def test_the_rows_give_the_logits_of_the_network(has_bias: bool) -> None:
-    targets = csr_array(np.eye(3, dtype=np.float32))
     extractor = small_extractor()
-    network = ExtractorClassifier(extractor, label_classifier(6, targets, has_bias=has_bias))
+    network = ExtractorClassifier(extractor, nn.Linear(6, 3, bias=has_bias))
     token_ids, lengths = torch.tensor([[2, 3, 4]]), torch.tensor([3])
     instances = extractor(token_ids, lengths).detach().numpy()
     logits = network(token_ids, lengths).detach().numpy()

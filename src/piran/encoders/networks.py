@@ -1,12 +1,14 @@
 """The paper's network (section 3.1), in parts: BiLSTM, attention, extractor, rows of the labels."""
 
+from typing import Protocol
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from piran.data.tokens import PAD_ID
 from piran.rows import LinearRows
-from piran.types import LabelMatrix
+from piran.types import IntArray, LabelMatrix
 
 
 class BiLstm(nn.Module):
@@ -77,12 +79,9 @@ class SemanticExtractor(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        n_words, embedding_dim = embeddings.shape
-        self.embedding = nn.Embedding(
-            n_words, embedding_dim, padding_idx=PAD_ID, _weight=embeddings
-        )
+        self.embedding = word_embedding(embeddings)
         self.dropout = nn.Dropout(dropout)
-        self.bilstm = BiLstm(embedding_dim, hidden_dim)
+        self.bilstm = BiLstm(embeddings.shape[1], hidden_dim)
         self.attention = MultiHeadAttention(2 * hidden_dim, attention_dim, n_heads)
         self.aggregate = nn.Linear(n_heads * 2 * hidden_dim, instance_dim)
 
@@ -121,13 +120,37 @@ class ExtractorClassifier(nn.Module):
         return LinearRows(rows, bias.detach().cpu().numpy().copy())
 
 
-def label_classifier(feature_dim: int, targets: LabelMatrix, *, has_bias: bool) -> nn.Linear:
-    """Return a linear layer for the labels; a bias begins at each label's log-odds in train."""
-    n_documents, n_labels = targets.shape
-    layer = nn.Linear(feature_dim, n_labels, bias=has_bias)
-    if has_bias:
-        counts = np.asarray(targets.sum(axis=0)).ravel()  # (n_labels,)
-        log_odds = np.log((counts + 0.5) / (n_documents - counts + 0.5))
+def word_embedding(vectors: Tensor) -> nn.Embedding:
+    """Return the layer of word vectors that begins at ``vectors`` (n_words, embedding_dim)."""
+    n_words, embedding_dim = vectors.shape
+    return nn.Embedding(n_words, embedding_dim, padding_idx=PAD_ID, _weight=vectors)
+
+
+def word_embedding_of(network: nn.Module) -> nn.Embedding:
+    """Return the word vectors of a network, which are its first layer of that kind."""
+    return next(layer for layer in network.modules() if isinstance(layer, nn.Embedding))
+
+
+class HasBias(Protocol):
+    """A layer with a number for each label that is added to its logit."""
+
+    @property
+    def bias(self) -> Tensor:
+        """Shape (n_labels,)."""
+
+
+def begin_at_log_odds(layer: HasBias, targets: LabelMatrix) -> None:
+    """Set a layer's bias, where it has one, to each label's log-odds in ``targets``.
+
+    Rare labels then need not unlearn a probability of one half first.
+    """
+    bias: Tensor | None = layer.bias
+    if bias is not None:
         with torch.no_grad():
-            layer.bias.copy_(torch.from_numpy(log_odds))
-    return layer
+            bias.copy_(log_odds(np.asarray(targets.sum(axis=0)).ravel(), targets.shape[0]))
+
+
+def log_odds(counts: IntArray, n_documents: IntArray | int) -> Tensor:
+    """Return the log-odds of labels with ``counts`` of ``n_documents`` documents: (n_labels,)."""
+    odds = (counts + 0.5) / (n_documents - counts + 0.5)
+    return torch.from_numpy(np.log(odds))

@@ -6,7 +6,8 @@ validation slice, cut-offs, saving and checks are the same for all and live here
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -31,23 +32,30 @@ MIN_POSITIVES = 10
 TEXTS_AT_ONCE = 2048
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
-    """Base of all methods. As in scikit-learn, constructors only store keyword arguments."""
+    """Base of all methods. As in scikit-learn, constructors only store keyword arguments.
+
+    A method that is a dataclass like this one adds its settings as fields and needs no constructor.
+    """
 
     name: ClassVar[str]
-    tail: int | float | None
+    quick_settings: ClassVar[Mapping[str, Any]] = {}
+    """Settings under which a small corpus is learned in a second, for tests and first tries."""
+
+    tail: int | float | None = None
     """Tail labels as a number or fraction; None for two thirds."""
-    seed: int
-    thresholds: str
+    seed: int = 0
+    thresholds: str = "groups"
     """Policy of the saved cut-offs: one of :data:`POLICIES`."""
-    validation_fraction: float
+    validation_fraction: float = 0.1
     """Share of the training documents held out where no validation documents are given."""
 
-    labels_: LabelSpace
-    n_train_documents_: int
-    thresholds_: Thresholds
-    history_: list[dict[str, float]]
-    stop_reason_: str | None
+    labels_: LabelSpace = field(init=False)
+    n_train_documents_: int = field(init=False)
+    thresholds_: Thresholds = field(init=False)
+    history_: list[dict[str, float]] = field(init=False)
+    stop_reason_: str | None = field(init=False)
 
     def fit(
         self,
