@@ -52,7 +52,7 @@ class NgramVectorizer:
         if not hasattr(self, "_vectorizer"):
             raise NotFittedError("NgramVectorizer is not fitted; call fit_transform(texts) first.")
         if not len(texts):
-            return csr_array((0, len(self)), dtype=np.float32)
+            return csr_array(np.zeros((0, len(self)), dtype=np.float32))
         return csr_array(self._vectorizer.transform(texts))
 
     def __len__(self) -> int:
