@@ -91,7 +91,7 @@ def best_cut(margins: FloatArray, is_true: BoolArray) -> Cut:
     """
     order = np.argsort(-margins, kind="stable")
     values = margins[order]
-    hits = np.cumsum(is_true[order])
+    hits = np.cumsum(is_true[order], dtype=np.int64)
     reached = f1(hits, np.arange(1, len(values) + 1), hits[-1])
     reached[:-1][values[:-1] == values[1:]] = 0.0  # one cannot cut between equals
     best = int(reached.argmax())
