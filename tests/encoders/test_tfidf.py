@@ -14,7 +14,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from piran.encoders import LabelledTexts
-from piran.encoders.tfidf import TEXTS_AT_ONCE, WORD, TfidfEncoder
+from piran.encoders.ngrams import WORD
+from piran.encoders.tfidf import TEXTS_AT_ONCE, TfidfEncoder
 from piran.errors import DataError, ModelFolderError, NotFittedError
 
 TEXTS = [
