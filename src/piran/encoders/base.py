@@ -51,6 +51,8 @@ class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no 
     """One entry an epoch; empty for encoders without epochs."""
     stop_reason_: str | None = None
     """Why training ended; None for encoders without epochs."""
+    stage1_key_: str | None = None
+    """What the cache of stage 1 keeps it under; None for an encoder that did not go through one."""
 
     @abstractmethod
     def fit(self, train: LabelledTexts, validation: LabelledTexts | None = None) -> Self:

@@ -9,11 +9,13 @@ from sklearn.base import clone
 from piran.augment.tail import GenerationSource
 from piran.augment.variants import NO_AUG, variant_named
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
+from piran.encoders.cache import encoded, fitted_encoder, kept_arrays
 from piran.errors import ModelFolderError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
 from piran.rows import LinearRows
 from piran.storage import load_state, save_state
+from piran.training.logistic import fit_rows
 from piran.types import FloatArray, LabelMatrix, Texts
 
 OWN_SETTINGS = ("tail", "seed", "thresholds", "validation_fraction", "references", "refit")
@@ -81,21 +83,20 @@ class PiranClassifier(Method):
 
     def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
         # Stage 1, lines 1–5: the semantic extractor and, where it brings one, its classifier
-        self.encoder_ = self._new_encoder().fit(train, validation)
+        self.encoder_ = fitted_encoder(self._new_encoder(), train, validation)
         self.history_, self.stop_reason_ = self.encoder_.history_, self.encoder_.stop_reason_
-        self._fit_head(self.encoder_.encode(train.texts), train.targets)
+        self._fit_head(encoded(self.encoder_, train.texts), train.targets)
 
     def _refit(self, documents: LabelledTexts) -> None:
         if self.refit and self.encoder_.stage1_rows_ is None:
-            self._fit_head(self.encoder_.encode(documents.texts), documents.targets)
+            self._fit_head(encoded(self.encoder_, documents.texts), documents.targets)
 
     def _fit_head(self, instances: FloatArray, targets: LabelMatrix) -> None:
         """Fit what remains of stage 1, then stage 2, lines 6–18, and its reference variants."""
-        self.head_ = self._new_head().fit(
-            instances,
-            targets,
-            stage1_rows=self.encoder_.stage1_rows_,
-            is_tail=self.labels_.is_tail,
+        head = self._new_head()
+        stage1_rows = self.encoder_.stage1_rows_ or _stage1_rows(instances, targets, head.l2)
+        self.head_ = head.fit(
+            instances, targets, stage1_rows=stage1_rows, is_tail=self.labels_.is_tail
         )
         self.rows_ = self.head_.rows_
         self.reference_rows_ = {
@@ -108,7 +109,7 @@ class PiranClassifier(Method):
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
         self._require_fitted()
-        instances = self.encoder_.encode(texts)
+        instances = encoded(self.encoder_, texts)
         systems: dict[str, LinearRows] = {self.name: self.rows_, **self.reference_rows_}
         return {
             name: self._without_unseen(rows.probabilities(instances))
@@ -180,6 +181,16 @@ class PiranClassifier(Method):
         variant_named(head.variant)
         head.set_params(random_state=self.seed)
         return head
+
+
+def _stage1_rows(instances: FloatArray, targets: LabelMatrix, l2: float) -> LinearRows:
+    """Fit the classifier of all labels, lines 1–5, for an encoder that brings none."""
+
+    def fit() -> dict[str, FloatArray]:
+        fitted = fit_rows(instances, targets, l2=l2)
+        return {"rows": fitted.rows, "bias": fitted.bias}
+
+    return LinearRows(**kept_arrays("rows", [instances, targets, l2], fit))
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:
