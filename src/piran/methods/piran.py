@@ -31,7 +31,8 @@ class PiranClassifier(Method):
     encoder
         What turns texts into instances: an encoder, or the name of one with its default settings.
     head
-        What learns labels from instances; None for what suits the encoder's instances. Its ``tail`` and ``random_state`` are set from here.
+        What learns labels from instances; None for what suits the encoder's instances. Its ``tail``
+        and ``random_state`` are set from here.
     tail
         Number of tail labels, or their fraction; None for two thirds.
     seed
@@ -146,11 +147,8 @@ class PiranClassifier(Method):
         encoder = {key: value for key, value in settings.items() if key in _keys(encoder_class)}
         given = {key: value for key, value in settings.items() if key in HEAD_SETTINGS}
         own = {key: value for key, value in settings.items() if key in OWN_SETTINGS}
-        return cls(
-            encoder=encoder_class(**encoder),
-            head=PiranHead(**{**encoder_class.head_settings, **given}),
-            **own,
-        )
+        head = PiranHead(**{**encoder_class.head_settings, **given})
+        return cls(encoder=encoder_class(**encoder), head=head, **own)
 
     @classmethod
     def setting_names(cls, settings: dict[str, Any]) -> list[str]:
@@ -178,10 +176,8 @@ class PiranClassifier(Method):
         return encoder
 
     def _new_head(self) -> PiranHead:
-        if self.head is None:
-            head = PiranHead(**self._new_encoder().head_settings)
-        else:
-            head = clone(self.head)
+        suited = PiranHead(**self._new_encoder().head_settings)
+        head: PiranHead = suited if self.head is None else clone(self.head)
         variant_named(head.variant)
         head.set_params(random_state=self.seed)
         return head
