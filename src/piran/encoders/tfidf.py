@@ -1,7 +1,7 @@
 """TF-IDF of words and word pairs, reduced to a dense space: the encoder that takes seconds."""
 
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
@@ -38,11 +38,18 @@ class TfidfEncoder(Encoder):
     """
 
     name: ClassVar[str] = "tfidf"
+    head_settings: ClassVar[dict[str, Any]] = {
+        "l2": 0.1,
+        "n_prototype_documents": 1,
+        "n_generated": 30,
+        # Damped directions vary alike, so 95 % of the variance takes most of them
+        "max_directions": None,
+    }
 
     def __init__(
         self,
         *,
-        n_components: int = 400,
+        n_components: int = 600,
         damping: float = 0.5,
         min_documents: int = 2,
         max_words: int = 200_000,

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from piran.encoders.base import LabelledTexts
 from piran.methods.base import METHODS, Method
-from piran.training.text_svm import SvmSettings, TextSvm
+from piran.methods.text_svm import SvmSettings, TextSvm
 from piran.types import FloatArray, Texts
 
 
@@ -19,7 +19,7 @@ class LinearClassifier(SvmSettings, Method):
     without them. With ``refit`` the rows are then learned again from all documents; probabilities and
     cut-offs stay. A label without a training document has the score 0.
 
-    Memory: that of :class:`~piran.training.text_svm.TextSvm`.
+    Memory: that of :class:`~piran.methods.text_svm.TextSvm`.
 
     Examples
     --------

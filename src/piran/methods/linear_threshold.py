@@ -9,10 +9,10 @@ import numpy as np
 from piran.encoders.base import LabelledTexts
 from piran.errors import ModelFolderError, SettingError
 from piran.methods.base import METHODS, Method
+from piran.methods.text_svm import SvmSettings, TextSvm
 from piran.storage import load_state, save_state
 from piran.training.one_vs_rest import support_vector_machine
 from piran.training.scut import cross_validated_cuts
-from piran.training.text_svm import SvmSettings, TextSvm
 from piran.types import FloatArray, Texts
 
 HIGHEST_UNCUT = np.float32(1 - 1e-6)
@@ -34,7 +34,7 @@ class LinearThreshold(SvmSettings, Method):
     ``linear`` to within half a point; ranked by how far margins lie above their cut-offs, it would be
     one to two points lower on validation documents of debtags.
 
-    Memory: that of :class:`~piran.training.text_svm.TextSvm`, and 36 bytes a label.
+    Memory: that of :class:`~piran.methods.text_svm.TextSvm`, and 36 bytes a label.
     """
 
     name: ClassVar[str] = "linear-threshold"

@@ -13,7 +13,7 @@ from piran.encoders.networks import ExtractorClassifier, begin_at_log_odds
 from piran.encoders.text_network import TextNetwork
 from piran.errors import DataError, SettingError
 from piran.methods.base import METHODS, Method
-from piran.training.text_svm import SvmSettings, TextSvm
+from piran.methods.text_svm import SvmSettings, TextSvm
 from piran.types import FloatArray, IntArray, Texts
 
 TAIL_MODELS = ("svm", "network")
@@ -31,7 +31,7 @@ class Ltmcp(ExtractorSettings, SvmSettings, Method):
     that both parts' scores can be ranked together.
 
     Memory: the network's, about four times its weights, most of which are n_words · embedding_dim; and
-    that of :class:`~piran.training.text_svm.TextSvm` for the tail labels.
+    that of :class:`~piran.methods.text_svm.TextSvm` for the tail labels.
     """
 
     name: ClassVar[str] = "ltmcp"

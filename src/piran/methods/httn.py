@@ -1,0 +1,200 @@
+"""HTTN (Xiao et al. 2021): rows of tail labels from their prototypes, as the head labels teach it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from piran.augment.prototypes import Prototypes
+from piran.augment.row_transfer import RowTransfer, drawn_prototypes
+from piran.encoders.base import LabelledTexts
+from piran.encoders.bilstm import ExtractorSettings
+from piran.encoders.text_network import TextNetwork
+from piran.errors import DataError, ModelFolderError, SettingError
+from piran.methods.base import METHODS, Method
+from piran.rows import LinearRows
+from piran.storage import load_state, save_state
+from piran.training.loop import TrainingSet
+from piran.types import FloatArray, IntArray, LabelMatrix, Texts
+
+_TAIL = "tail"
+_INITIAL_SCALE = 10.0
+
+
+class DirectionExtractor(nn.Module):
+    """An extractor whose instances are brought to length 1."""
+
+    def __init__(self, extractor: nn.Module) -> None:
+        super().__init__()
+        self.extractor = extractor
+
+    def forward(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
+        """Map (n_documents, length) to unit vectors (n_documents, instance_dim)."""
+        return normalize(self.extractor(token_ids, lengths), dim=1)
+
+
+class HeadNetwork(nn.Module):
+    """Stage 1: logits s · w_j · r/‖r‖ of the head labels, without a bias, with s learned."""
+
+    def __init__(self, directions: DirectionExtractor, instance_dim: int, n_head: int) -> None:
+        super().__init__()
+        self.directions = directions
+        self.classifier = nn.Linear(instance_dim, n_head, bias=False)
+        self.scale = nn.Parameter(torch.tensor(_INITIAL_SCALE))
+
+    def forward(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
+        """Map (n_documents, length) to logits (n_documents, n_head)."""
+        logits: Tensor = self.classifier(self.scale * self.directions(token_ids, lengths))
+        return logits
+
+    def rows(self) -> FloatArray:
+        """Return s w_j, (n_head, instance_dim): what a unit vector is multiplied with."""
+        return (self.scale * self.classifier.weight).detach().cpu().numpy().copy()
+
+
+@METHODS.register("httn")
+@dataclass(kw_only=True, eq=False, repr=False)
+class Httn(ExtractorSettings, Method):
+    """The paper's extractor, trained on head labels; tail rows are made from prototypes by a map T.
+
+    T is fitted to lead from prototypes of head labels, means of a few documents each, to the rows that
+    were learned from all of their documents. A tail label gets ``n_ensemble`` rows, each from another
+    draw of its documents, and the mean of their scores (EHTTN); a label with no more documents than a
+    prototype takes has the same row each time.
+
+    Memory beyond that of the network: n_ensemble · n_tail · instance_dim for the rows, and
+    O(n_train · instance_dim) while prototypes are drawn.
+    """
+
+    name: ClassVar[str] = "httn"
+
+    has_transfer: bool = True
+    """Without it a tail row is the prototype itself, as long as the head rows are on average."""
+    n_ensemble: int = 30
+    """Rows of a tail label; 1 is the plain HTTN."""
+    n_prototype_documents: int = 5
+    n_transfer_draws: int = 30
+    """Prototypes of each head label that T is fitted on."""
+    transfer_solver: str = "exact"
+    """``exact`` or, as published, ``adam``."""
+    transfer_l2: float = 1e-3
+    """Regularisation of the exact T. Prototypes have length 1, so their variances sum to less."""
+    classifier_learning_rate: float = 1e-2
+    """Of the head rows and their scale; ``learning_rate`` is that of the extractor."""
+
+    def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
+        self._check()
+        self.network_ = TextNetwork.begin(train.texts, self._build, settings=self)
+        self._train_head(train, validation)
+        extractor = self.network_.network.directions
+        directions = self.network_.apply(train.texts, extractor, description="Encoding")
+        self.tail_ids_ = _with_documents(train.targets, self.labels_.is_tail)
+        self.tail_rows_ = self._tail_rows(directions, train.targets)
+
+    def _check(self) -> None:
+        if not self.labels_.is_head.any():
+            raise DataError(
+                "httn learns from head labels and transfers to tail labels, but all labels are tail; "
+                f"set tail below {len(self.labels_)}."
+            )
+        for name in ("n_ensemble", "n_transfer_draws"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} must be at least 1, got {getattr(self, name)}.")
+
+    def _build(self, embeddings: Tensor) -> HeadNetwork:
+        directions = DirectionExtractor(self.new_extractor(embeddings))
+        return HeadNetwork(directions, self.instance_dim, int(self.labels_.is_head.sum()))
+
+    def _train_head(self, train: LabelledTexts, validation: LabelledTexts) -> None:
+        """Stage 1: only head labels, and only documents that have one."""
+        head_train, head_validation = self._head_part(train), self._head_part(validation)
+        score = self.network_.micro_f1_on(head_validation) if len(head_validation) else None
+        outcome = self.network_.train(
+            TrainingSet(self.network_.token_ids(head_train.texts), head_train.targets),
+            settings=self,
+            score=score,
+            optimizer=self._optimizer(),
+        )
+        self.history_, self.stop_reason_ = outcome.history, outcome.stop_reason
+
+    def _head_part(self, documents: LabelledTexts) -> LabelledTexts:
+        targets = documents.targets[:, np.flatnonzero(self.labels_.is_head)]
+        kept = np.flatnonzero(np.diff(targets.indptr))
+        return LabelledTexts([documents.texts[document] for document in kept], targets[kept])
+
+    def _optimizer(self) -> torch.optim.Optimizer:
+        network = self.network_.network
+        slow = {"params": network.directions.parameters(), "lr": self.learning_rate}
+        fast = {"params": [network.classifier.weight, network.scale]}
+        return torch.optim.Adam(
+            [slow, fast], lr=self.classifier_learning_rate, betas=(0.9, 0.99), fused=True
+        )
+
+    def _tail_rows(self, directions: FloatArray, targets: LabelMatrix) -> FloatArray:
+        """Stage 2: rows of the tail labels, (n_ensemble, n_tail, instance_dim)."""
+        random = np.random.default_rng(self.seed)
+        if not len(self.tail_ids_):
+            return np.zeros((self.n_ensemble, 0, self.instance_dim), dtype=np.float32)
+        size = self.n_prototype_documents
+        tail = Prototypes.of(directions, targets, self.tail_ids_, size)
+        drawn = drawn_prototypes(tail, self.n_ensemble, random)
+        head_rows = self.network_.network.rows()
+        if not self.has_transfer:
+            length = np.linalg.norm(head_rows, axis=1).mean()
+            return (length * drawn).astype(np.float32)
+        head_ids = np.flatnonzero(self.labels_.is_head)
+        known = _with_documents(targets, self.labels_.is_head)
+        head = Prototypes.of(directions, targets, known, size)
+        self.transfer_ = RowTransfer.fit(
+            drawn_prototypes(head, self.n_transfer_draws, random),
+            head_rows[np.searchsorted(head_ids, known)],
+            l2=self.transfer_l2,
+            solver=self.transfer_solver,
+            seed=self.seed,
+        )
+        return self.transfer_.rows(drawn)
+
+    def row_lengths(self) -> dict[str, float]:
+        """Return the mean length of head and of tail rows.
+
+        T knows head labels alone; tail rows of quite another length mean scores of another scale.
+        """
+        head, tail = self.network_.network.rows(), self.tail_rows_
+        lengths = {"head": np.linalg.norm(head, axis=1), "tail": np.linalg.norm(tail, axis=2)}
+        return {group: float(values.mean()) for group, values in lengths.items() if values.size}
+
+    def _scores(self, texts: Texts) -> FloatArray:
+        directions = self.network_.apply(texts, self.network_.network.directions)
+        scores = np.zeros((len(texts), len(self.labels_)), dtype=np.float32)
+        scores[:, self.labels_.is_head] = _probabilities(directions, self.network_.network.rows())
+        for rows in self.tail_rows_:
+            scores[:, self.tail_ids_] += _probabilities(directions, rows) / self.n_ensemble
+        return np.minimum(scores, np.float32(1))
+
+    def _save(self, folder: Path) -> None:
+        self.network_.save(folder)
+        arrays = {"rows": self.tail_rows_, "label_ids": self.tail_ids_}
+        save_state(folder, _TAIL, {}, arrays)
+
+    def _load(self, folder: Path) -> None:
+        self.network_ = TextNetwork.load(folder, self._build, settings=self)
+        arrays = load_state(folder, _TAIL)[1]
+        try:
+            self.tail_rows_, self.tail_ids_ = arrays["rows"], arrays["label_ids"]
+        except KeyError as error:
+            raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
+
+
+def _with_documents(targets: LabelMatrix, members: FloatArray) -> IntArray:
+    """Return the labels of a group, a mask (n_labels,), that have a document in ``targets``."""
+    counts = np.asarray(targets.sum(axis=0)).ravel()
+    return np.flatnonzero((counts > 0) & members)
+
+
+def _probabilities(directions: FloatArray, rows: FloatArray) -> FloatArray:
+    no_bias = np.zeros(len(rows), dtype=np.float32)
+    return LinearRows(rows, no_bias).probabilities(directions)
