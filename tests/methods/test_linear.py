@@ -14,7 +14,7 @@ from piran.errors import ModelFolderError, SettingError
 from piran.experiments.settings import build_method
 from piran.methods.linear import LinearClassifier
 from small_corpus import TAIL, small_corpus, small_documents
-from telling_words import half_telling
+from telling_words import seldom_telling
 
 CORPUS = small_corpus()
 TRAIN, TEST = CORPUS.train, CORPUS.test or small_documents()
@@ -68,13 +68,13 @@ def test_without_refit_the_validation_documents_teach_nothing() -> None:
 
 
 def test_probabilities_hold_on_new_documents_though_no_label_is_sure() -> None:
-    """Where a word tells its label in four of ten cases, a score beside it should be near 0.4."""
-    train, test = half_telling(0, 1000), half_telling(1, 1000)
+    """Where a word tells its label in three of ten cases, a score beside it should be near 0.3."""
+    train, test = seldom_telling(0, 1000), seldom_telling(1, 1000)
     method = LinearClassifier(tail=20).fit(train.texts, train.label_sets)
     scores = method.predict_scores(test.texts)
     rare = [method.labels_.names.index(f"rare-{number % 20:02d}") for number in range(1000)]
     beside = scores[np.arange(1000), rare]
-    assert 0.3 < beside.mean() < 0.5
+    assert 0.2 < beside.mean() < 0.4
     elsewhere = (scores[:, method.labels_.is_tail].sum() - beside.sum()) / (1000 * 19)
     assert elsewhere < 0.02
 
@@ -172,4 +172,4 @@ def test_files_of_different_models_are_refused(method: LinearClassifier, tmp_pat
 )
 def test_settings_out_of_range_are_refused(setting: str, value: float) -> None:
     with pytest.raises(SettingError, match=f"{setting} must be .*, got {value}"):
-        fitted(**{setting: value})
+        build_method("linear", {setting: value}).fit(TRAIN.texts, TRAIN.label_sets)

@@ -15,10 +15,10 @@ from piran.methods.linear_threshold import LinearThreshold
 from piran.storage import save_state
 from piran.types import FloatArray
 from small_corpus import small_corpus, small_documents
-from telling_words import half_telling
+from telling_words import seldom_telling
 
 SMALL = small_corpus()
-TRAIN, TEST = half_telling(0), half_telling(1, 1000)
+TRAIN, TEST = seldom_telling(0), seldom_telling(1, 1000)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,13 @@ def macro_f1_at_half(method: Method) -> float:
 def test_rare_labels_that_are_never_likely_are_found(
     method: LinearThreshold, linear: LinearClassifier
 ) -> None:
-    assert macro_f1_at_half(method) > macro_f1_at_half(linear) + 0.2
-    assert macro_f1_at_half(method) > 0.5
+    assert macro_f1_at_half(method) > macro_f1_at_half(linear) + 0.05
+    assert macro_f1_at_half(method) > 0.33
+
+
+def test_cut_at_a_margin_of_zero_they_would_be_lost(method: LinearThreshold) -> None:
+    assert (method.svm_.margins(TEST.texts) >= 0)[:, method.labels_.is_tail].mean() < 0.003
+    assert (method.predict_scores(TEST.texts) >= 0.5)[:, method.labels_.is_tail].mean() > 0.01
 
 
 def test_the_default_policy_is_the_cut_off_of_the_method(method: LinearThreshold) -> None:
@@ -107,7 +112,7 @@ def test_ranking_is_not_given_up_for_the_cut_offs(
 def test_the_floor_keeps_rare_labels_back(method: LinearThreshold) -> None:
     strict = LinearThreshold(tail=20, fbr=1.0).fit(TRAIN.texts, TRAIN.label_sets)
     tail = method.labels_.is_tail
-    assert (strict.cut_offs_[tail] > method.cut_offs_[tail]).all()
+    assert (strict.cut_offs_[tail] >= method.cut_offs_[tail]).all()
     n_strict, n_predicted = (
         (each.predict_scores(TEST.texts)[:, tail] >= 0.5).sum() for each in (strict, method)
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
@@ -21,12 +21,11 @@ N_DOCUMENTS, N_FEATURES, N_LABELS = 400, 150, 7
 @pytest.fixture(scope="module")
 def features() -> csr_array:
     """Return rows of length one, as TF-IDF vectors are."""
-    drawn = random_array(
-        (N_DOCUMENTS, N_FEATURES), density=0.08, format="csr", random_state=0, dtype=np.float32
-    )
-    drawn = csr_array(drawn)
-    length = np.sqrt(np.asarray((drawn * drawn).sum(axis=1)))
-    return csr_array(drawn.multiply(1 / np.maximum(length, 1e-9)[:, None])).astype(np.float32)
+    random = np.random.default_rng(0)
+    drawn = random.random((N_DOCUMENTS, N_FEATURES)) * (random.random((1, N_FEATURES)) + 0.1)
+    drawn[random.random(drawn.shape) > 0.08] = 0
+    length = np.linalg.norm(drawn, axis=1, keepdims=True)
+    return csr_array((drawn / np.maximum(length, 1e-9)).astype(np.float32))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Corpora in which a word tells a label, always or one time in two."""
+"""Corpora in which a word tells a label, always or three times in ten."""
 
 import numpy as np
 
@@ -14,17 +14,17 @@ def sentence(random: np.random.Generator, words: list[str], n_fillers: int) -> s
     return " ".join(random.permutation(chosen))
 
 
-def half_telling(seed: int, n_documents: int = 400) -> Documents:
-    """Return documents of a frequent label, and of rare ones whose words tell them half of the time.
+def seldom_telling(seed: int, n_documents: int = 600) -> Documents:
+    """Return documents of a frequent label, and of 20 rare ones that are never likely.
 
-    Each rare label is had by every other document with its word, so that none is ever likely.
+    Every rare label has a word, and three of ten documents with the word have the label.
     """
     random = np.random.default_rng(seed)
     texts: list[str] = []
     label_sets: list[LabelSet] = []
     for number in range(n_documents):
         words, labels = [f"rare{number % 20}"], []
-        if random.random() < 0.4:
+        if random.random() < 0.3:
             labels.append(f"rare-{number % 20:02d}")
         if random.random() < 0.5:
             words += ["often", "common"]
