@@ -81,8 +81,10 @@ class Httn(ExtractorSettings, Method):
     """Prototypes of each head label that T is fitted on."""
     transfer_solver: str = "exact"
     """``exact`` or, as published, ``adam``."""
-    transfer_l2: float = 1e-3
-    """Regularisation of the exact T. Prototypes have length 1, so their variances sum to less."""
+    transfer_l2: float = 1e-2
+    """Regularisation of the exact T. With little of it, rows of tail labels claim as many documents as
+    those of head labels: on validation documents of debtags (2,000 to train on) P@1 was 73.6 at 1e-4,
+    78.6 at 1e-2 and 79.0 at 1e-1, where tail labels were no longer told apart."""
     classifier_learning_rate: float = 1e-2
     """Of the head rows and their scale; ``learning_rate`` is that of the extractor."""
 
