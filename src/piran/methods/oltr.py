@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -105,8 +105,11 @@ class Oltr(ExtractorSettings, Method):
         extractor = list(network.extractor.parameters())
         known = {id(weight) for weight in extractor}
         others = [weight for weight in network.parameters() if id(weight) not in known]
-        slow = {"params": extractor, "lr": self.extractor_rate * self.learning_rate}
-        return torch.optim.Adam([slow, {"params": others}], lr=self.learning_rate, fused=True)
+        groups: list[dict[str, Any]] = [
+            {"params": extractor, "lr": self.extractor_rate * self.learning_rate},
+            {"params": others},
+        ]
+        return torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
 
     def _memory_batch_loss(self, loss: LabelLoss) -> BatchLoss:
         def of_batch(network: nn.Module, batch: Batch, targets: Tensor) -> Tensor:
