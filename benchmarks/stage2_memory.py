@@ -2,8 +2,10 @@
 
 The paper sums over every (tail label, head label, pair). Stage 2 learns W from d × d moments and
 generates for a few tail labels at a time, so its memory grows with the sum of these counts and not
-with their product. Instances are synthetic and of length one, as those of the TF-IDF encoder are; stage 1
-is left out: its rows are zeros with the labels' log-odds as bias.
+with their product. Instances are synthetic and of length one, as those of the TF-IDF encoder are;
+stage 1 is left out: its rows are zeros with the labels' log-odds as bias. Memory depends on the counts
+alone, time also on how hard the rows are to fit: instances of all lengths, with rows and bias at zero,
+took nine times as long.
 
     python benchmarks/stage2_memory.py --json
 """

@@ -18,6 +18,7 @@ from piran import PiranHead
 from piran.errors import DataError, NoMinimumError, PiranError, SettingError, UnknownNameError
 from piran.head import EXPECTED_FAILED_CHECKS, NoTailWarning
 from piran.rows import LinearRows
+from piran.types import FloatArray
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,23 @@ def test_adam_comes_close_to_the_exact_map(data: LongTailed, head: PiranHead) ->
     np.testing.assert_allclose(
         adam.predict_proba(data.X_test), head.predict_proba(data.X_test), atol=0.1
     )
+
+
+def moved_and_not(data: LongTailed, *, is_centred: bool) -> tuple[FloatArray, FloatArray]:
+    """Probabilities after learning from all instances as they are, and moved by a constant."""
+    head = PiranHead(tail=N_TAIL, is_centred=is_centred)
+    as_they_are = head.fit(data.X, data.Y).predict_proba(data.X_test)
+    return as_they_are, head.fit(data.X + 0.3, data.Y).predict_proba(data.X_test + 0.3)
+
+
+def test_moving_all_instances_changes_nothing_where_stage_2_is_centred(data: LongTailed) -> None:
+    as_they_are, moved = moved_and_not(data, is_centred=True)
+    np.testing.assert_allclose(moved, as_they_are, atol=0.01)
+
+
+def test_moving_all_instances_matters_in_the_papers_literal_form(data: LongTailed) -> None:
+    as_they_are, moved = moved_and_not(data, is_centred=False)
+    assert np.abs(moved - as_they_are).max() > 0.05
 
 
 def test_no_aug_is_stage_1_alone(data: LongTailed) -> None:

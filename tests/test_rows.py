@@ -41,6 +41,11 @@ def test_rows_are_replaced_in_a_copy() -> None:
     assert ROWS.bias[1] == -1.0
 
 
+def test_moved_rows_give_moved_instances_the_logits_of_before() -> None:
+    instances, by = np.array([[3.0, 0.5], [0.0, 0.0]]), np.array([2.0, -1.0])
+    np.testing.assert_allclose(ROWS.moved(by).logits(instances + by), ROWS.logits(instances))
+
+
 @pytest.mark.parametrize(("rows", "bias"), [((2, 3), (3,)), ((2, 3), (2, 1)), ((6,), (6,))])
 def test_shapes_that_do_not_fit_are_refused(rows: tuple[int, ...], bias: tuple[int, ...]) -> None:
     with pytest.raises(DataError, match=r"needs rows .* and bias .* got"):

@@ -60,6 +60,9 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         What one generated instance counts in the loss, a real document counting 1.
     generation_weight, variance_weight, diversity_weight
         α, β and γ of the transfer loss.
+    is_centred
+        Stage 2 works on instances less their mean. The paper does not; then W and L_var act on the
+        mean of all documents too, and moving all instances by a constant changes the result.
     n_directions
         Leading directions of head variation that make up Q; None for those that hold 95 % of it.
     max_directions
@@ -77,6 +80,8 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         The same before stage 2.
     is_tail_, is_head_
         Division of the labels, each of shape (n_labels,).
+    centre_
+        What stage 2 takes from every instance, shape (n_features_in_,).
     transfer_
         W, shape (n_features_in_, n_features_in_); None if stage 2 had nothing to learn.
 
@@ -106,6 +111,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         generation_weight: float = 1.0,
         variance_weight: float = 1.0,
         diversity_weight: float = 0.1,
+        is_centred: bool = True,
         n_directions: int | None = None,
         max_directions: int | None = MAX_DIRECTIONS,
         solver: str = "exact",
@@ -122,6 +128,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.generation_weight = generation_weight
         self.variance_weight = variance_weight
         self.diversity_weight = diversity_weight
+        self.is_centred = is_centred
         self.n_directions = n_directions
         self.max_directions = max_directions
         self.solver = solver
@@ -159,6 +166,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             tail_by_count(counts, self.tail) if is_tail is None else is_tail & (counts > 0)
         )
         self.is_head_ = ~self.is_tail_ & (counts > 0)
+        self.centre_ = X.mean(axis=0) if self.is_centred else np.zeros_like(X[0])
         # Algorithm 1, lines 1–5: the classifier of all labels
         self.stage1_rows_ = stage1_rows or fit_rows(X, targets, l2=self.l2)
         self.rows_ = self.adjust_tail(X, targets, self.variant)
@@ -184,20 +192,22 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             )
             return self.stage1_rows_
         tail_ids = np.flatnonzero(self.is_tail_)
+        X = X - self.centre_
         prototypes = Prototypes.of(X, targets, tail_ids, self.n_prototype_documents)
         source = self._generation_source(X, targets, prototypes, parts)
         # line 18: the tail rows on real documents and generations, then Equation (15)
         tail_rows = adjust_tail_rows(
-            self.stage1_rows_[tail_ids],
+            self.stage1_rows_[tail_ids].moved(-self.centre_),
             prototypes,
             source,
             l2=self.l2 if self.tail_l2 is None else self.tail_l2,
             generated_weight=self.generated_weight,
         )
-        return self.stage1_rows_.replaced(tail_ids, tail_rows)
+        return self.stage1_rows_.replaced(tail_ids, tail_rows.moved(self.centre_))
 
     def generation_source(self, X: FloatArray, targets: LabelMatrix) -> GenerationSource | None:
-        """Return what stage 2 generates from, to look at generated instances."""
+        """Return what stage 2 generates from, to look at generated instances; centred as there."""
+        X = X - self.centre_
         prototypes = Prototypes.of(
             X, targets, np.flatnonzero(self.is_tail_), self.n_prototype_documents
         )

@@ -41,6 +41,10 @@ class LinearRows:
         # tanh keeps the precision of both tails and cannot overflow
         return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)))
 
+    def moved(self, by: FloatArray) -> "LinearRows":
+        """Return the classifier that gives instances moved ``by`` (feature_dim,) the logits of before."""
+        return LinearRows(self.rows, self.bias - self.rows @ by.astype(self.rows.dtype))
+
     def replaced(self, label_ids: IntArray, rows: "LinearRows") -> "LinearRows":
         """Return a copy with other rows for some labels: W_a = cat[W_head : Ŵ_tail], Equation (15)."""
         weight, bias = self.rows.copy(), self.bias.copy()

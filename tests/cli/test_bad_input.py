@@ -9,7 +9,7 @@ import pytest
 
 from piran.cli.main import main
 
-GOOD = [
+GOOD: list[object] = [
     {"text": f"word{n} thing{n % 3}", "labels": ["a"] if n % 5 else ["a", "b"]} for n in range(20)
 ]
 

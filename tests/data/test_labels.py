@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from piran.data import LabelSpace
-from piran.data.labels import tail_by_count
+from piran.data.labels import held_out_rows, tail_by_count
 from piran.errors import DataError, SettingError
 
 LABEL_SETS = [("b", "a"), ("b", "d"), ("b", "c", "c"), ("a",), (), ("e",)]
@@ -146,3 +146,36 @@ def test_a_space_comes_back_from_json() -> None:
 def test_counts_in_any_order_have_their_tail_by_rarity_then_column() -> None:
     is_tail = tail_by_count(np.array([1, 9, 0, 1, 4, 1]), 2)
     assert is_tail.tolist() == [True, False, False, True, False, False]
+
+
+@settings(deadline=None, derandomize=True)
+@given(label_sets.filter(lambda sets: len(sets) > 1), st.floats(0.05, 0.95), st.integers(0, 99))
+def test_holding_out_leaves_every_label_a_document_where_it_can(
+    sets: list[list[str]], fraction: float, seed: int
+) -> None:
+    targets = LabelSpace.from_label_sets(sets).matrix(sets)
+    held = held_out_rows(targets, fraction, seed)
+    left = np.delete(targets.toarray(), held, axis=0)
+    assert 1 <= len(held) <= max(1, round(fraction * len(sets)))
+    assert len(left) >= 1
+    if len(held) > 1:  # a single one may be drawn for want of any other
+        assert left.any(axis=0).all()
+
+
+def test_the_seed_decides_what_is_held_out() -> None:
+    targets = csr_array(np.ones((50, 1), dtype=np.float32))
+    first = held_out_rows(targets, 0.2, seed=0)
+    assert len(first) == 10
+    assert (np.diff(first) > 0).all()
+    np.testing.assert_array_equal(held_out_rows(targets, 0.2, seed=0), first)
+    assert not np.array_equal(held_out_rows(targets, 0.2, seed=1), first)
+
+
+def test_one_document_is_held_out_even_where_every_label_has_only_one() -> None:
+    assert held_out_rows(csr_array(np.eye(3, dtype=np.float32)), 0.9, seed=0).tolist() == [2]
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.5, float("nan")])
+def test_a_fraction_to_hold_out_must_lie_between_0_and_1(fraction: float) -> None:
+    with pytest.raises(SettingError, match="to hold out must lie between 0 and 1, got"):
+        held_out_rows(csr_array(np.ones((4, 1), dtype=np.float32)), fraction, seed=0)

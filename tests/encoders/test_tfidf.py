@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from piran.encoders import LabelledTexts
-from piran.encoders.tfidf import TEXTS_AT_ONCE, WORD, TfidfEncoder
+from piran.encoders.ngrams import WORD
+from piran.encoders.tfidf import TEXTS_AT_ONCE, TfidfEncoder
 from piran.errors import DataError, ModelFolderError, NotFittedError
 
 TEXTS = [
@@ -32,8 +34,8 @@ def labelled(texts: list[str]) -> LabelledTexts:
     return LabelledTexts(texts, csr_array(np.ones((len(texts), 1), dtype=np.float32)))
 
 
-def fitted(**arguments: int) -> TfidfEncoder:
-    return TfidfEncoder(**{"n_components": 5, **arguments}).fit(labelled(TEXTS))
+def fitted(*, n_components: int = 5, **settings: Any) -> TfidfEncoder:
+    return TfidfEncoder(n_components=n_components, **settings).fit(labelled(TEXTS))
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +50,27 @@ def test_a_text_becomes_a_row_of_length_one(encoder: TfidfEncoder) -> None:
     np.testing.assert_allclose(np.linalg.norm(instances, axis=1), 1.0, atol=1e-6)
 
 
-def test_instances_have_the_similarities_of_scikit_learns_lsa(encoder: TfidfEncoder) -> None:
+@pytest.mark.parametrize("damping", [0.0, 0.5, 1.0])
+def test_instances_have_the_similarities_of_scikit_learns_lsa_once_damped(damping: float) -> None:
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2), token_pattern=WORD, sublinear_tf=True, min_df=2
     )
-    lsa = TruncatedSVD(5, algorithm="arpack").fit_transform(vectorizer.fit_transform(TEXTS))
+    svd = TruncatedSVD(5, algorithm="arpack", random_state=0)
+    lsa = svd.fit_transform(vectorizer.fit_transform(TEXTS)) / svd.singular_values_**damping
     lsa /= np.linalg.norm(lsa, axis=1, keepdims=True)
-    ours = encoder.encode(TEXTS)
+    ours = fitted(damping=damping).encode(TEXTS)
     np.testing.assert_allclose(ours @ ours.T, lsa @ lsa.T, atol=1e-4)  # directions may be turned
 
 
 def test_no_more_dimensions_are_made_than_the_corpus_has() -> None:
     assert fitted(n_components=400).feature_dim == len(TEXTS)
+
+
+def test_directions_beyond_the_rank_of_the_texts_stay_finite() -> None:
+    twice = labelled(["plain text"] * 4 + ["fast game"] * 4)
+    instances = TfidfEncoder(damping=1.0).fit(twice).encode(["plain text", "fast game"])
+    assert np.isfinite(instances).all()
+    np.testing.assert_allclose(np.linalg.norm(instances, axis=1), 1.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "zebra quagga", "!?…"])

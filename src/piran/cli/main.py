@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from piran.cli import data
+from piran.cli.bench import bench
 from piran.cli.demo import demo
 from piran.cli.evaluate import evaluate
 from piran.cli.predict import predict
+from piran.cli.table import table
 from piran.cli.train import train
 from piran.errors import PiranError
 from piran.training.runtime import prepare_environment
@@ -23,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, evaluate, predict):
+for command in (demo, train, evaluate, predict, bench, table):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

@@ -13,8 +13,8 @@ COLUMNS = {
     "macro\nF1": "macro_f1",
     "head\nF1": "head_f1",
     "tail\nF1": "tail_f1",
-    "micro F1\nat 0.5": "micro_f1_at_0.5",
-    "tail F1\nat 0.5": "tail_f1_at_0.5",
+    "micro\nat 0.5": "micro_f1_at_0.5",
+    "tail\nat 0.5": "tail_f1_at_0.5",
 }
 """Narrow enough for a terminal of 80 columns."""
 

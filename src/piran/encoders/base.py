@@ -48,12 +48,17 @@ class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no 
     name: ClassVar[str]
     """The name it is registered under."""
 
+    head_settings: ClassVar[dict[str, Any]] = {}
+    """Settings of PiranHead that suit the instances, chosen on validation documents."""
+
     stage1_rows_: LinearRows | None = None
     """Rows of the classifier trained together with the encoder; None where there was none."""
     history_: list[dict[str, float]]
     """One entry an epoch; empty for encoders without epochs."""
     stop_reason_: str | None = None
     """Why training ended; None for encoders without epochs."""
+    stage1_key_: str | None = None
+    """What the cache of stage 1 keeps it under; None for an encoder that did not go through one."""
 
     @abstractmethod
     def fit(self, train: LabelledTexts, validation: LabelledTexts | None = None) -> Self:

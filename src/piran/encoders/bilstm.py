@@ -63,6 +63,12 @@ class BiLstmEncoder(ExtractorSettings, Encoder):
     """
 
     name: ClassVar[str] = "bilstm"
+    head_settings: ClassVar[dict[str, Any]] = {
+        "tail_l2": 0.3,
+        "n_prototype_documents": 1,
+        "n_generated": 30,
+        "generated_weight": 0.3,
+    }
 
     has_bias: bool = True
     """The paper's Equation (4) has no bias. With one, which begins at the log-odds of each label,

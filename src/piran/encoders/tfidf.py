@@ -1,20 +1,18 @@
 """TF-IDF of words and word pairs, reduced to a dense space: the encoder that takes seconds."""
 
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.extmath import randomized_svd
 
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
-from piran.errors import DataError, ModelFolderError
+from piran.encoders.ngrams import NgramVectorizer
+from piran.errors import ModelFolderError
 from piran.progress import task
 from piran.storage import load_state, save_state
 from piran.types import FloatArray, Texts
 
-WORD = r"(?u)\w[\w+#'-]*"
-"""A word may carry what tells C++ from C; a single letter is a word."""
 TEXTS_AT_ONCE = 4096
 
 
@@ -40,11 +38,18 @@ class TfidfEncoder(Encoder):
     """
 
     name: ClassVar[str] = "tfidf"
+    head_settings: ClassVar[dict[str, Any]] = {
+        "l2": 0.1,
+        "n_prototype_documents": 1,
+        "n_generated": 30,
+        # Damped directions vary alike, so 95 % of the variance takes most of them
+        "max_directions": None,
+    }
 
     def __init__(
         self,
         *,
-        n_components: int = 400,
+        n_components: int = 600,
         damping: float = 0.5,
         min_documents: int = 2,
         max_words: int = 200_000,
@@ -60,17 +65,9 @@ class TfidfEncoder(Encoder):
         """Learn words, weights and directions from the training texts; labels are not looked at."""
         self.history_ = []
         with task("TF-IDF", 3) as advance:
-            vectorizer = self._vectorizer()
-            try:
-                counts = vectorizer.fit_transform(train.texts)
-            except ValueError as error:
-                raise DataError(
-                    f"No word occurs in {self.min_documents} of the {len(train)} training texts; "
-                    "give more texts, or set min_documents=1."
-                ) from error
+            ngrams = NgramVectorizer(min_documents=self.min_documents, max_ngrams=self.max_words)
+            counts = ngrams.fit_transform(train.texts)
             advance(1)
-            self.vocabulary_ = [str(term) for term in vectorizer.get_feature_names_out()]
-            self.idf_ = vectorizer.idf_.astype(np.float32)
             n_components = min(self.n_components, *counts.shape)
             _, sizes, right = randomized_svd(
                 counts, n_components, n_oversamples=20, n_iter=4, random_state=self.seed
@@ -79,7 +76,7 @@ class TfidfEncoder(Encoder):
             sizes = np.maximum(sizes, 1e-6 * sizes[0]) ** self.damping
             self.directions_ = np.ascontiguousarray(right.T / sizes, dtype=np.float32)
             advance(2)
-        self._vectorizer_ = vectorizer
+        self.ngrams_ = ngrams
         return self
 
     def encode(self, texts: Texts) -> FloatArray:
@@ -89,7 +86,7 @@ class TfidfEncoder(Encoder):
         with task("Encoding", len(texts)) as advance:
             for first in range(0, len(texts), TEXTS_AT_ONCE):
                 part = texts[first : first + TEXTS_AT_ONCE]
-                dense = np.asarray(self._vectorizer_.transform(part) @ self.directions_)
+                dense = np.asarray(self.ngrams_.transform(part) @ self.directions_)
                 length = np.linalg.norm(dense, axis=1, keepdims=True)
                 blocks.append((dense / np.where(length > 0, length, 1.0)).astype(np.float32))
                 advance(len(part))
@@ -101,11 +98,18 @@ class TfidfEncoder(Encoder):
         self.require_fitted("directions_")
         return int(self.directions_.shape[1])
 
+    @property
+    def vocabulary_(self) -> list[str]:
+        """Words and word pairs that count."""
+        self.require_fitted("directions_")
+        return self.ngrams_.vocabulary
+
     def save(self, folder: Path) -> None:
         """Write settings and vocabulary as JSON, weights and directions as safetensors."""
         self.require_fitted("directions_")
-        state = {"settings": self.settings(), "vocabulary": self.vocabulary_}
-        save_state(folder, "encoder", state, {"idf": self.idf_, "directions": self.directions_})
+        state = {"settings": self.settings(), "vocabulary": self.ngrams_.vocabulary}
+        arrays = {"idf": self.ngrams_.idf, "directions": self.directions_}
+        save_state(folder, "encoder", state, arrays)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -113,22 +117,9 @@ class TfidfEncoder(Encoder):
         state, arrays = load_state(folder, "encoder")
         try:
             encoder = cls(**state["settings"])
-            encoder.vocabulary_ = state["vocabulary"]
-            encoder.idf_, encoder.directions_ = arrays["idf"], arrays["directions"]
+            encoder.ngrams_ = NgramVectorizer.restored(state["vocabulary"], arrays["idf"])
+            encoder.directions_ = arrays["directions"]
             encoder.history_ = []
-            encoder._vectorizer_ = encoder._vectorizer(encoder.vocabulary_)
-            encoder._vectorizer_.idf_ = encoder.idf_.astype(np.float64)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFolderError(f"{folder} holds no TF-IDF encoder: {error}.") from error
         return encoder
-
-    def _vectorizer(self, vocabulary: list[str] | None = None) -> TfidfVectorizer:
-        return TfidfVectorizer(
-            ngram_range=(1, 2),
-            token_pattern=WORD,
-            sublinear_tf=True,
-            min_df=self.min_documents,
-            max_features=None if vocabulary else self.max_words,
-            vocabulary=vocabulary,
-            dtype=np.float32,
-        )

@@ -38,6 +38,7 @@ def tail_picture(method: Method, corpus: Corpus) -> TailPicture | None:
     if corpus.test is not None and test_targets is not None:
         rows = _documents_of(test_targets, column)
         held_out = method.encoder_.encode([corpus.test.texts[row] for row in rows])
+        held_out = held_out - method.head_.centre_
     # The plane is the label's own: the directions in which its documents and generations differ most
     plane = PCA(2, random_state=0).fit(np.concatenate([instances[members], generated, held_out]))
     return TailPicture(

@@ -129,6 +129,10 @@ class RunRecord(_Part):
             ) from error
 
 
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that can change a result."""
     versions = {"python": platform.python_version()}

@@ -1,7 +1,5 @@
 """One run: fit a method on a corpus, evaluate it, keep model, record and page in one folder."""
 
-import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ import numpy as np
 from piran.data.corpus import Corpus, Documents
 from piran.data.labels import LabelSpace
 from piran.errors import DataError
+from piran.experiments.memory import peak_memory_mb
 from piran.experiments.picture import tail_picture
 from piran.experiments.records import (
     RECORD_NAME,
@@ -57,42 +56,51 @@ def run(corpus: Corpus, method: Method, out: Path, *, name: str | None = None) -
     from piran.report import write_report  # the page is a view of the record
 
     check_out(out)
-    labels = corpus.label_space(method.tail)
-    check_division(corpus, labels)
-    clock = Clock()
     with new_folder(out) as folder:
-        with clock.step("fit"):
-            method.fit(
-                corpus.train.texts,
-                corpus.train.label_sets,
-                validation=corpus.validation,
-                labels=labels,
-            )
-        with clock.step("save"):
-            method.save(folder / MODEL)
-        with clock.step("evaluate"):
-            systems, test_counts = evaluate_systems(method, corpus.test)
-        record = RunRecord(
-            name=name or out.name,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            method=method.name,
-            settings=method.settings(),
-            seed=method.seed,
-            dataset=summarise(corpus, labels),
-            versions=package_versions(),
-            times=clock.times,
-            peak_memory_mb=peak_memory_mb(),
-            history=method.history_,
-            epochs_run=len(method.history_) or None,
-            stop_reason=method.stop_reason_,
-            labels=label_table(labels, test_counts),
-            thresholds=method.thresholds_.summary(),
-            systems=systems,
-            picture=tail_picture(method, corpus),
-        )
+        record = measure(corpus, method, name=name or out.name, model=folder / MODEL)
+        record = record.model_copy(update={"picture": tail_picture(method, corpus)})
         record.write(folder)
         write_report(record, folder / REPORT)
     return record
+
+
+def measure(corpus: Corpus, method: Method, *, name: str, model: Path | None = None) -> RunRecord:
+    """Fit ``method`` on the corpus, evaluate it on its test split and return the record.
+
+    The fitted method is saved to the folder ``model``, if there is one.
+    """
+    labels = corpus.label_space(method.tail)
+    check_division(corpus, labels)
+    clock = Clock()
+    with clock.step("fit"):
+        method.fit(
+            corpus.train.texts,
+            corpus.train.label_sets,
+            validation=corpus.validation,
+            labels=labels,
+        )
+    if model is not None:
+        with clock.step("save"):
+            method.save(model)
+    with clock.step("evaluate"):
+        systems, test_counts = evaluate_systems(method, corpus.test)
+    return RunRecord(
+        name=name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        method=method.name,
+        settings=method.settings(),
+        seed=method.seed,
+        dataset=summarise(corpus, labels),
+        versions=package_versions(),
+        times=clock.times,
+        peak_memory_mb=peak_memory_mb(),
+        history=method.history_,
+        epochs_run=len(method.history_) or None,
+        stop_reason=method.stop_reason_,
+        labels=label_table(labels, test_counts),
+        thresholds=method.thresholds_.summary(),
+        systems=systems,
+    )
 
 
 def check_out(out: Path) -> None:
@@ -197,12 +205,6 @@ def label_table(labels: LabelSpace, test_counts: list[int]) -> LabelTable:
         test_counts=test_counts,
         groups=groups,
     )
-
-
-def peak_memory_mb() -> float:
-    """Return the most memory this process has held so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
 
 
 def _evaluations(method: Method, policies: dict[str, Thresholds]) -> dict[str, Evaluation]:

@@ -19,12 +19,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 """Named sets of settings, nothing more; what a user sets by hand comes on top."""
 DEFAULT_PRESET = "quick"
 
-ENCODER_SETTINGS: dict[str, dict[str, Any]] = {
-    "tfidf": {},
-    "bilstm": {},
-}
-"""Settings of the head that suit the instances of an encoder, chosen on validation documents."""
-
 
 def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     """Turn ``key=value`` strings into settings; values are JSON where they can be, else text.
@@ -59,7 +53,7 @@ def build_method(name: str, settings: dict[str, Any]) -> Method:
 def resolved_settings(
     method: str, *, preset: str | None, encoder: str | None, assignments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Combine a preset, the encoder's suitable settings and the user's own, the last word theirs.
+    """Combine a preset and the user's own settings, the last word theirs.
 
     Presets and encoders are PIRAN's; other methods take the user's own settings alone.
     """
@@ -73,8 +67,7 @@ def resolved_settings(
     base = dict(PRESETS[preset or DEFAULT_PRESET])
     if encoder is not None:
         base["encoder"] = encoder
-    name = str(assignments.get("encoder", base["encoder"]))
-    return {**base, "encoder": name, **ENCODER_SETTINGS.get(name, {}), **assignments}
+    return {**base, **assignments}
 
 
 def _annotations(method_class: type[Method], settings: dict[str, Any]) -> dict[str, Any]:

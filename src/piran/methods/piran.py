@@ -9,11 +9,13 @@ from sklearn.base import clone
 from piran.augment.tail import GenerationSource
 from piran.augment.variants import NO_AUG, variant_named
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
+from piran.encoders.cache import encoded, fitted_encoder, kept_arrays
 from piran.errors import ModelFolderError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
 from piran.rows import LinearRows
 from piran.storage import load_state, save_state
+from piran.training.logistic import fit_rows
 from piran.types import FloatArray, LabelMatrix, Texts
 
 OWN_SETTINGS = ("tail", "seed", "thresholds", "validation_fraction", "references", "refit")
@@ -29,7 +31,8 @@ class PiranClassifier(Method):
     encoder
         What turns texts into instances: an encoder, or the name of one with its default settings.
     head
-        What learns labels from instances; its ``tail`` and ``random_state`` are set from here.
+        What learns labels from instances; None for what suits the encoder's instances. Its ``tail``
+        and ``random_state`` are set from here.
     tail
         Number of tail labels, or their fraction; None for two thirds.
     seed
@@ -80,21 +83,20 @@ class PiranClassifier(Method):
 
     def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
         # Stage 1, lines 1–5: the semantic extractor and, where it brings one, its classifier
-        self.encoder_ = self._new_encoder().fit(train, validation)
+        self.encoder_ = fitted_encoder(self._new_encoder(), train, validation)
         self.history_, self.stop_reason_ = self.encoder_.history_, self.encoder_.stop_reason_
-        self._fit_head(self.encoder_.encode(train.texts), train.targets)
+        self._fit_head(encoded(self.encoder_, train.texts), train.targets)
 
     def _refit(self, documents: LabelledTexts) -> None:
         if self.refit and self.encoder_.stage1_rows_ is None:
-            self._fit_head(self.encoder_.encode(documents.texts), documents.targets)
+            self._fit_head(encoded(self.encoder_, documents.texts), documents.targets)
 
     def _fit_head(self, instances: FloatArray, targets: LabelMatrix) -> None:
         """Fit what remains of stage 1, then stage 2, lines 6–18, and its reference variants."""
-        self.head_ = self._new_head().fit(
-            instances,
-            targets,
-            stage1_rows=self.encoder_.stage1_rows_,
-            is_tail=self.labels_.is_tail,
+        head = self._new_head()
+        stage1_rows = self.encoder_.stage1_rows_ or _stage1_rows(instances, targets, head.l2)
+        self.head_ = head.fit(
+            instances, targets, stage1_rows=stage1_rows, is_tail=self.labels_.is_tail
         )
         self.rows_ = self.head_.rows_
         self.reference_rows_ = {
@@ -107,7 +109,7 @@ class PiranClassifier(Method):
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
         self._require_fitted()
-        instances = self.encoder_.encode(texts)
+        instances = encoded(self.encoder_, texts)
         systems: dict[str, LinearRows] = {self.name: self.rows_, **self.reference_rows_}
         return {
             name: self._without_unseen(rows.probabilities(instances))
@@ -143,9 +145,10 @@ class PiranClassifier(Method):
         cls._check_settings(settings)
         encoder_class = ENCODERS[settings.get("encoder", "tfidf")]
         encoder = {key: value for key, value in settings.items() if key in _keys(encoder_class)}
-        head = {key: value for key, value in settings.items() if key in HEAD_SETTINGS}
+        given = {key: value for key, value in settings.items() if key in HEAD_SETTINGS}
         own = {key: value for key, value in settings.items() if key in OWN_SETTINGS}
-        return cls(encoder=encoder_class(**encoder), head=PiranHead(**head), **own)
+        head = PiranHead(**{**encoder_class.head_settings, **given})
+        return cls(encoder=encoder_class(**encoder), head=head, **own)
 
     @classmethod
     def setting_names(cls, settings: dict[str, Any]) -> list[str]:
@@ -173,10 +176,21 @@ class PiranClassifier(Method):
         return encoder
 
     def _new_head(self) -> PiranHead:
-        head: PiranHead = clone(self.head) if self.head is not None else PiranHead()
+        suited = PiranHead(**self._new_encoder().head_settings)
+        head: PiranHead = suited if self.head is None else clone(self.head)
         variant_named(head.variant)
         head.set_params(random_state=self.seed)
         return head
+
+
+def _stage1_rows(instances: FloatArray, targets: LabelMatrix, l2: float) -> LinearRows:
+    """Fit the classifier of all labels, lines 1–5, for an encoder that brings none."""
+
+    def fit() -> dict[str, FloatArray]:
+        fitted = fit_rows(instances, targets, l2=l2)
+        return {"rows": fitted.rows, "bias": fitted.bias}
+
+    return LinearRows(**kept_arrays("rows", [instances, targets, l2], fit))
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:

@@ -1,6 +1,6 @@
 """XML-CNN (Liu et al. 2017): convolutions over words, pooled by the part of the document they lie in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -89,6 +89,11 @@ class XmlCnn(NetworkSettings, Method):
     """
 
     name: ClassVar[str] = "xml-cnn"
+    quick_settings: ClassVar[Mapping[str, Any]] = {
+        **NetworkSettings.quick_settings,
+        "n_filters": 8,
+        "hidden_dim": 16,
+    }
 
     learning_rate: float = 1e-3
     n_filters: int = 128

@@ -1,0 +1,210 @@
+"""Stage 1, kept: fitted encoders and their instances on disk, found again by what they came from.
+
+Methods call :func:`fitted_encoder`, :func:`encoded` and :func:`kept_arrays` in place of the encoder's
+own ``fit`` and ``encode``. Without a cache these do just that. Inside :func:`stage1_cache` the same
+encoder on the same documents is fitted once, whatever method asks for it, in whatever process.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+from scipy.sparse import csr_array
+
+from piran.encoders.base import Encoder, LabelledTexts
+from piran.errors import ModelFolderError
+from piran.storage import new_folder, read_arrays, read_json, save_state
+from piran.types import FloatArray, Texts
+
+CODE = ("encoders", "training", "data")
+"""Packages whose code decides what stage 1 gives; a change in them makes what was kept worthless."""
+NOT_DECISIVE = ("device",)
+"""Settings that say where, not what."""
+ENCODER = "encoder"
+NOTE = "note"
+
+Arrays = dict[str, FloatArray]
+Ingredient = object
+"""What a result depends on: texts, arrays, sparse matrices, and anything that JSON can say."""
+
+
+@dataclass
+class Savings:
+    """What a cache has spared since it was opened."""
+
+    n_found: int = 0
+    n_made: int = 0
+    seconds: float = 0.0
+    """Wall seconds that the things found took when they were made."""
+
+
+@dataclass(frozen=True)
+class _Cache:
+    folder: Path
+    savings: Savings
+
+
+_active: ContextVar[_Cache | None] = ContextVar("piran_stage1_cache", default=None)
+
+
+@contextmanager
+def stage1_cache(folder: Path) -> Iterator[Savings]:
+    """Keep what stage 1 gives inside the block in ``folder``, and take from there what is kept."""
+    savings = Savings()
+    token = _active.set(_Cache(Path(folder), savings))
+    try:
+        yield savings
+    finally:
+        _active.reset(token)
+
+
+def fitted_encoder(
+    encoder: Encoder, train: LabelledTexts, validation: LabelledTexts | None = None
+) -> Encoder:
+    """Return ``encoder`` fitted, or the same one as it was fitted before."""
+    kept = _active.get()
+    if kept is None:
+        return encoder.fit(train, validation)
+    parts: list[Ingredient] = [encoder.name, _decisive_settings(encoder), _code_digest()]
+    for documents in (train, validation):
+        parts += [None] if documents is None else [documents.texts, documents.targets]
+    key = digest(parts)
+    folder = kept.folder / f"{encoder.name}-{key[:32]}"
+    with _locked(folder):
+        fitted = _loaded(type(encoder), folder, kept.savings)
+        if fitted is None:
+            fitted = _fit_and_save(encoder, train, validation, folder, kept.savings)
+    fitted.stage1_key_ = key
+    return fitted
+
+
+def encoded(encoder: Encoder, texts: Texts) -> FloatArray:
+    """Return ``encoder.encode(texts)``, kept if the encoder came from :func:`fitted_encoder`."""
+    key = getattr(encoder, "stage1_key_", None)
+    if key is None:
+        return encoder.encode(texts)
+    arrays = kept_arrays(
+        "instances", [key, texts], lambda: {"instances": np.asarray(encoder.encode(texts))}
+    )
+    return arrays["instances"]
+
+
+def kept_arrays(name: str, parts: Sequence[Ingredient], make: Callable[[], Arrays]) -> Arrays:
+    """Return what ``make`` returns, kept under ``name`` and all the parts it depends on."""
+    kept = _active.get()
+    if kept is None:
+        return make()
+    path = kept.folder / f"{name}-{digest([name, _code_digest(), *parts])[:32]}.safetensors"
+    with _locked(path):
+        if path.is_file():
+            arrays = read_arrays(path)
+            kept.savings.n_found += 1
+            kept.savings.seconds += float(arrays.pop("seconds")[0])
+            return arrays
+        start = time.perf_counter()
+        arrays = make()
+        kept.savings.n_made += 1
+        _save_arrays(path, {**arrays, "seconds": np.array([time.perf_counter() - start])})
+        return arrays
+
+
+def digest(parts: Sequence[Ingredient]) -> str:
+    """Return the SHA-256 of the parts in their order, as hexadecimal digits."""
+    sha = hashlib.sha256()
+    for part in parts:
+        for piece in _pieces(part):
+            sha.update(f"{len(piece)}:".encode())
+            sha.update(piece)
+    return sha.hexdigest()
+
+
+def _pieces(part: Ingredient) -> Iterator[bytes | memoryview]:
+    """Yield the bytes of one part, its kind and shape first, so that no two parts look alike."""
+    if isinstance(part, csr_array):
+        yield f"sparse {part.shape}".encode()
+        for array in (part.indptr, part.indices, part.data):
+            yield from _pieces(np.asarray(array))
+    elif isinstance(part, np.ndarray):
+        yield f"array {part.shape} {part.dtype}".encode()
+        yield np.ascontiguousarray(part).data.cast("B") if part.size else b""
+    elif isinstance(part, Sequence) and all(isinstance(text, str) for text in part):
+        yield f"texts {len(part)}".encode()
+        for text in part:
+            yield text.encode("utf-8", "surrogatepass")
+    else:
+        yield json.dumps(part, sort_keys=True, default=str).encode()
+
+
+def _decisive_settings(encoder: Encoder) -> Mapping[str, Any]:
+    """Return the settings that change what is learned; a file named in one stands for its content."""
+    settings = {k: v for k, v in encoder.settings().items() if k not in NOT_DECISIVE}
+    for name, value in list(settings.items()):
+        if isinstance(value, str) and os.path.isfile(value):
+            about = os.stat(value)
+            settings[name] = [value, about.st_size, about.st_mtime_ns]
+    return settings
+
+
+@cache
+def _code_digest() -> str:
+    package = Path(__file__).parent.parent
+    files = sorted(file for part in CODE for file in (package / part).rglob("*.py"))
+    return digest([[file.read_text(encoding="utf-8") for file in files]])
+
+
+@contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    """Let one process at a time make ``target``; the lock falls when its holder dies."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(target.with_name(f".{target.name}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _loaded(kind: type[Encoder], folder: Path, savings: Savings) -> Encoder | None:
+    """Return the encoder of a folder; None if there is none, or none that can be read."""
+    if not folder.is_dir():
+        return None
+    try:
+        encoder = kind.load(folder / ENCODER)
+        seconds = float(read_json(folder / f"{NOTE}.json")["seconds"])
+    except (ModelFolderError, KeyError):
+        return None
+    savings.n_found += 1
+    savings.seconds += seconds
+    return encoder
+
+
+def _fit_and_save(
+    encoder: Encoder,
+    train: LabelledTexts,
+    validation: LabelledTexts | None,
+    folder: Path,
+    savings: Savings,
+) -> Encoder:
+    start = time.perf_counter()
+    encoder.fit(train, validation)
+    seconds = time.perf_counter() - start
+    with new_folder(folder) as target:
+        encoder.save(target / ENCODER)
+        save_state(target, NOTE, {"seconds": seconds}, {})
+    savings.n_made += 1
+    return encoder
+
+
+def _save_arrays(path: Path, arrays: Arrays) -> None:
+    """Write the arrays whole or not at all."""
+    part = path.with_name(f".{path.name}.part")  # under the lock, nobody else writes it
+    save_file({key: np.ascontiguousarray(array) for key, array in arrays.items()}, part)
+    os.replace(part, path)

@@ -1,0 +1,7 @@
+"""Where the cells of a suite are run: in this process, in processes beside it, or on a cluster."""
+
+from piran.experiments.engines.base import Engine, Observer, Task, Unobserved
+from piran.experiments.engines.inline import InlineEngine
+from piran.experiments.engines.local import LocalEngine
+
+__all__ = ["Engine", "InlineEngine", "LocalEngine", "Observer", "Task", "Unobserved"]

@@ -1,0 +1,261 @@
+"""Suites: the cells of dataset x method x settings x seed, run once each, whatever interrupts.
+
+The folder of a suite holds ``suite.json`` (the plan, for tables and figures), a folder a dataset with
+``dataset.json`` and the cells' folders, and ``stage1`` (the cache, which may be deleted at any time).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from piran.data.corpus import Corpus
+from piran.data.statistics import corpus_statistics
+from piran.errors import DataError, PiranError, SettingError, UnknownNameError
+from piran.experiments.cells import Cell, DataSource, State, cell_state
+from piran.experiments.config import CellSpec, Settings, Suite, SweepSpec
+from piran.experiments.engines.base import Engine, Observer, Task, Unobserved
+from piran.experiments.sensitivity import Point, Statistics, point_settings, sweep_points
+from piran.experiments.settings import build_method, resolved_settings
+from piran.registry import suggestion
+from piran.storage import write_text_atomically
+
+PLAN_FILE = "suite.json"
+DATASET_FILE = "dataset.json"
+CACHE_FOLDER = "stage1"
+PLAN_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class PlannedDataset:
+    """A dataset of a suite: where it is and what it is like."""
+
+    source: DataSource
+    statistics: Statistics
+
+    @property
+    def name(self) -> str:
+        """The corpus's name."""
+        return str(self.statistics["name"])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of a suite, in the order in which they are begun."""
+
+    suite: Suite
+    datasets: tuple[PlannedDataset, ...]
+    cells: tuple[Cell, ...]
+
+    def selected(self, only: Sequence[str]) -> "list[Cell]":
+        """Return the cells of some of the suite's cells and sweeps, by name; none named: all."""
+        known = list(dict.fromkeys(cell.sweep or cell.name for cell in self.cells))
+        for name in only:
+            if name not in known:
+                raise UnknownNameError(
+                    f"Suite {self.suite.name} has no cell or sweep {name!r}. "
+                    f"{suggestion(name, known)}"
+                )
+        return [cell for cell in self.cells if not only or (cell.sweep or cell.name) in only]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a suite stands."""
+
+    states: Mapping[Cell, State]
+
+    def count(self, state: State) -> int:
+        """Return how many cells are in a state."""
+        return sum(found == state for found in self.states.values())
+
+
+def plan_suite(
+    suite: Suite,
+    folder: Path,
+    *,
+    sources: Sequence[DataSource] | None = None,
+    seeds: int | None = None,
+) -> Plan:
+    """Work out all cells and check their settings, before anything is run.
+
+    ``sources`` and ``seeds`` (a number N: 0 … N-1) take the place of the suite's own. ``folder`` is
+    looked into for what is known about the datasets.
+    """
+    if seeds is not None:
+        suite = _with_seeds(suite, seeds)
+    wanted = sources or [DataSource(name) for name in suite.data]
+    datasets = tuple(_planned_dataset(source, folder) for source in wanted)
+    names = [dataset.name for dataset in datasets]
+    if len(set(names)) < len(names):
+        raise DataError(f"Two of the datasets have one name ({', '.join(names)}); rename a folder.")
+    cells = tuple(cell for dataset in datasets for cell in _cells_of(suite, dataset))
+    return Plan(suite, datasets, cells)
+
+
+def suite_standing(cells: Sequence[Cell], folder: Path) -> Standing:
+    """Look up which cells are finished, failed or still waiting."""
+    return Standing({cell: cell_state(cell, folder) for cell in cells})
+
+
+def run_suite(
+    plan: Plan,
+    folder: Path,
+    engine: Engine,
+    *,
+    only: Sequence[str] = (),
+    observer: Observer | None = None,
+    retry_failed: bool = False,
+) -> Standing:
+    """Run the cells that are not finished and return how they stand afterwards.
+
+    ``only`` names cells and sweeps to run; the others wait. Cells that failed before are left alone
+    unless ``retry_failed``.
+    """
+    cells = plan.selected(only)
+    write_plan(plan, folder)
+    standing = suite_standing(cells, folder)
+    wanted = ("waiting", "failed") if retry_failed else ("waiting",)
+    cache = (folder / CACHE_FOLDER).absolute()
+    tasks = [
+        Task(cell, (folder / cell.folder).absolute(), cache)
+        for cell, state in standing.states.items()
+        if state in wanted
+    ]
+    engine.run(tasks, observer or Unobserved())
+    return suite_standing(cells, folder)
+
+
+def write_plan(plan: Plan, folder: Path) -> None:
+    """Write what tables and figures need to know; datasets planned earlier stay in the plan."""
+    for dataset in plan.datasets:
+        text = json.dumps(dataset.statistics, ensure_ascii=False, indent=1)
+        write_text_atomically(folder / dataset.name / DATASET_FILE, text + "\n")
+    earlier = _earlier_datasets(plan.suite.name, folder)
+    state = {
+        "format": PLAN_FORMAT,
+        "name": plan.suite.name,
+        "description": plan.suite.description,
+        "main": plan.suite.main_cell,
+        "datasets": {**earlier, **{d.name: _plan_of(plan, d.name) for d in plan.datasets}},
+    }
+    text = json.dumps(state, ensure_ascii=False, indent=1)
+    write_text_atomically(folder / PLAN_FILE, text + "\n")
+
+
+def _earlier_datasets(suite: str, folder: Path) -> dict[str, Any]:
+    if not (folder / PLAN_FILE).is_file():
+        return {}
+    earlier = read_plan(folder)
+    if earlier["name"] != suite:
+        raise DataError(
+            f"{folder} holds the suite {earlier['name']!r}, not {suite!r}; give another --out."
+        )
+    return dict(earlier["datasets"])
+
+
+def read_plan(folder: Path) -> dict[str, Any]:
+    """Read ``suite.json``: name, description and, by dataset, the cells in their order."""
+    try:
+        state = json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(
+            f"{folder} holds no suite (it has no {PLAN_FILE}); give the folder of a suite that "
+            "piran bench has begun."
+        ) from None
+    except ValueError as error:
+        raise DataError(
+            f"{folder / PLAN_FILE} is damaged ({error}); run piran bench again."
+        ) from error
+    if not isinstance(state, dict) or state.get("format") != PLAN_FORMAT:
+        raise DataError(f"{folder / PLAN_FILE} is not a plan of format {PLAN_FORMAT}.")
+    return state
+
+
+def _plan_of(plan: Plan, dataset: str) -> list[dict[str, Any]]:
+    """Return the cells of a dataset, each once for all its seeds."""
+    cells = {cell.name: cell for cell in plan.cells if cell.dataset == dataset}
+    return [
+        {"name": name, "method": cell.method, "sweep": cell.sweep, "point": dict(cell.point)}
+        for name, cell in cells.items()
+    ]
+
+
+def _planned_dataset(source: DataSource, folder: Path) -> PlannedDataset:
+    corpus = source.load()
+    if corpus.test is None or not len(corpus.test):
+        raise DataError(
+            f"{source.name_or_path} has no test split, so there is nothing to score on; give a folder "
+            "with a train and a test file."
+        )
+    if Path(source.name_or_path).exists():  # relative paths are the caller's, not the workers'
+        path = str(Path(source.name_or_path).resolve())
+        source = DataSource(path, source.text_field, source.label_field, source.label_separator)
+    return PlannedDataset(source, _statistics(corpus, folder / corpus.name / DATASET_FILE))
+
+
+def _statistics(corpus: Corpus, known: Path) -> Statistics:
+    """Return the statistics of a corpus, from the file if it is of the same texts and labels."""
+    checksum = corpus.checksum()
+    if known.is_file():
+        statistics: Statistics = json.loads(known.read_text(encoding="utf-8"))
+        if statistics.get("checksum") == checksum:
+            return statistics
+    return corpus_statistics(corpus).to_json()
+
+
+def _cells_of(suite: Suite, dataset: PlannedDataset) -> Iterator[Cell]:
+    """Yield the cells of a dataset: all of a seed before the next, so that tables fill evenly."""
+    for number, seed in enumerate(suite.seeds):
+        for spec in suite.cells:
+            yield _cell(suite, spec, dataset, seed)
+        for sweep in suite.sweeps:
+            if sweep.seeds is None or number < sweep.seeds:
+                yield from _points(suite, sweep, dataset, seed)
+
+
+def _points(suite: Suite, sweep: SweepSpec, dataset: PlannedDataset, seed: int) -> Iterator[Cell]:
+    spec = suite.cell(sweep.cell)
+    for point in sweep_points(sweep.vary_on(dataset.name), dataset.statistics):
+        settings = {**sweep.settings, **point_settings(point, dataset.statistics)}
+        yield _cell(suite, spec, dataset, seed, more=settings, sweep=sweep, point=point)
+
+
+def _cell(
+    suite: Suite,
+    spec: CellSpec,
+    dataset: PlannedDataset,
+    seed: int,
+    *,
+    more: Settings | None = None,
+    sweep: SweepSpec | None = None,
+    point: Point | None = None,
+) -> Cell:
+    values = ",".join(str(value) for value in (point or {}).values())
+    name = f"{sweep.name}@{values}" if sweep else spec.title
+    given = {**suite.settings, **spec.settings_on(dataset.name), **(more or {}), "seed": seed}
+    try:
+        settings = resolved_settings(
+            spec.method, preset=spec.preset, encoder=None, assignments=given
+        )
+        resolved = build_method(spec.method, settings).settings()
+    except PiranError as error:
+        raise SettingError(f"Suite {suite.name}, cell {name}: {error}") from error
+    return Cell(
+        dataset=dataset.name,
+        source=dataset.source,
+        checksum=str(dataset.statistics["checksum"]),
+        name=name,
+        method=spec.method,
+        settings=resolved,
+        seed=seed,
+        sweep=sweep.name if sweep else None,
+        point=point or {},
+    )
+
+
+def _with_seeds(suite: Suite, seeds: int) -> Suite:
+    if seeds < 1:
+        raise SettingError(f"--seeds must be at least 1, got {seeds}.")
+    return suite.model_copy(update={"seeds": list(range(seeds))})
