@@ -65,4 +65,5 @@ def test_only_the_ratios_of_the_weights_matter() -> None:
         for scale in (1, 3)
     )
     assert one.transfer_ is not None
+    assert three.transfer_ is not None
     np.testing.assert_allclose(one.transfer_, three.transfer_, rtol=1e-6, atol=1e-9)
