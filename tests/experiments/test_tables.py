@@ -95,7 +95,9 @@ def test_one_seed_has_no_p_value(tmp_path: Path) -> None:
 
 
 def test_the_ablation_goes_from_the_least_to_the_whole(tmp_path: Path) -> None:
-    systems = {name: {} for name in ("piran", "aug-w-gen", "no-aug", "duplicate")}
+    systems: dict[str, dict[str, float]] = {
+        name: {} for name in ("piran", "aug-w-gen", "no-aug", "duplicate")
+    }
     (table,) = tables_of(tmp_path, "ablation", [made_record("piran", 0, systems)])
     assert [row[0] for row in table.rows] == ["No-Aug", "Duplicate", "Aug-w-gen", "Complete"]
 

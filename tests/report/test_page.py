@@ -117,7 +117,7 @@ def test_the_best_system_is_bold_and_differences_are_shown(page: str) -> None:
     rows = re.findall(r"<tr.*?</tr>", scores, flags=re.DOTALL)[2:6]
     assert [re.sub(r"<.*?>", " ", row).split()[0] for row in rows] == [
         "No-Aug",
-        "retrain-on-real",
+        "Retrain-on-real",
         "duplicate-prototype",
         "PIRAN",
     ]

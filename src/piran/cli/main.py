@@ -12,7 +12,9 @@ from piran.cli import data
 from piran.cli.bench import bench
 from piran.cli.demo import demo
 from piran.cli.evaluate import evaluate
+from piran.cli.plot import plot
 from piran.cli.predict import predict
+from piran.cli.report import report
 from piran.cli.table import table
 from piran.cli.train import train
 from piran.errors import PiranError
@@ -25,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, evaluate, predict, bench, table):
+for command in (demo, train, evaluate, predict, bench, table, plot, report):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

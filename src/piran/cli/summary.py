@@ -3,8 +3,9 @@
 from rich.console import Console
 from rich.table import Column, Table
 
+from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
-from piran.report.summary import display_name, ordered_systems, summary_sentence
+from piran.report.summary import ordered_systems, summary_sentence
 
 COLUMNS = {
     "P@1": "P@1",

@@ -151,19 +151,28 @@ def _csv_value(entry: Entry, part: str) -> object:
 
 def as_html(table: Table) -> str:
     """Return a table for a page, the best in bold; title and notes are the page's to place."""
-    heads = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-    rows = "\n".join(f"<tr>{_html_row(table, row)}</tr>" for row in table.rows)
-    return f'<table class="scores"><thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>'
-
-
-def _html_row(table: Table, row: tuple[Entry, ...]) -> str:
     texts = _text_columns(table)
+    heads = "".join(
+        f'<th class="name">{escape(column)}</th>'
+        if place in texts
+        else f"<th>{escape(column)}</th>"
+        for place, column in enumerate(table.columns)
+    )
+    rows = "\n".join(f"<tr>{_html_row(row, texts)}</tr>" for row in table.rows)
+    return f'<table class="results"><thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>'
+
+
+def _html_row(row: tuple[Entry, ...], texts: set[int]) -> str:
     cells = []
     for place, entry in enumerate(row):
         text = escape(plain_text(entry))
-        text = f"<strong>{text}</strong>" if _is_best(entry) else text
-        tag = "th" if place in texts and place < 2 else "td"
-        cells.append(f"<{tag}>{text}</{tag}>")
+        if place in texts:
+            tag = "th" if place == 0 else "td"
+            cells.append(f'<{tag} class="name">{text}</{tag}>')
+        else:
+            cells.append(
+                f"<td><strong>{text}</strong></td>" if _is_best(entry) else f"<td>{text}</td>"
+            )
     return "".join(cells)
 
 

@@ -5,9 +5,10 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
 from piran.report.sections import sections
-from piran.report.summary import display_name, summary_sentence
+from piran.report.summary import summary_sentence
 from piran.report.tables import cards
 from piran.storage import write_text_atomically
 
@@ -24,8 +25,8 @@ def report_page(record: RunRecord) -> str:
     """Return the page of a run as HTML."""
     heading = f"{display_name(record.method)} on {record.dataset.name}"
     version = record.versions.get("piran", "")
-    return Template(_package_text("page.html")).substitute(
-        css=_package_text("page.css"),
+    return Template(package_text("page.html")).substitute(
+        css=package_text("page.css"),
         title=escape(f"{heading} · {record.name}"),
         kicker=escape(f"Run {record.name} · seed {record.seed} · {record.created[:10]}"),
         heading=escape(heading),
@@ -36,5 +37,6 @@ def report_page(record: RunRecord) -> str:
     )
 
 
-def _package_text(name: str) -> str:
+def package_text(name: str) -> str:
+    """Return the text of a file of this package."""
     return (files("piran.report") / name).read_text(encoding="utf-8")

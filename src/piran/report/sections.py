@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from piran.data.labels import LabelSpace
+from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
 from piran.plots.f1_by_frequency import FrequencyBin, draw_f1_by_frequency, f1_by_frequency_data
 from piran.plots.label_frequency import draw_label_frequency, label_frequency_data
@@ -17,7 +18,6 @@ from piran.report.figures import inline_svg, missing_reason
 from piran.report.summary import (
     REFERENCE,
     changes_sentence,
-    display_name,
     has_reference,
     tail_changes,
 )

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
 
 REFERENCE = "no-aug"
 """The reference point of every difference: the same model without augmentation."""
-DISPLAY_NAMES = {"no-aug": "No-Aug", "piran": "PIRAN"}
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,6 @@ class LabelChange:
     def change(self) -> float:
         """Points of F1 won."""
         return self.after - self.before
-
-
-def display_name(system: str) -> str:
-    """Return a system's name as a reader knows it."""
-    return DISPLAY_NAMES.get(system, system)
 
 
 def has_reference(record: RunRecord) -> bool:

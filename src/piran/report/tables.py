@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
 from piran.plots.f1_by_frequency import FrequencyBin
 from piran.report.summary import (
     REFERENCE,
     LabelChange,
-    display_name,
     has_reference,
     ordered_systems,
 )

@@ -1,0 +1,62 @@
+"""A metric along a sweep (the paper's Figures 4 and 5), with the spread over seeds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from piran.experiments.names import metric_name
+from piran.experiments.results import SystemRuns
+from piran.experiments.sweeps import setting_name
+from piran.plots.style import AFTER, BEFORE, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class SensitivityCurve:
+    """One metric at the points of a sweep over one setting."""
+
+    setting: str
+    metric: str
+    values: tuple[float, ...]
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
+    """0 for a single seed."""
+    reference: float | None = None
+    """The same metric without augmentation."""
+
+
+def sensitivity_data(
+    points: Sequence[SystemRuns], metric: str, reference: float | None = None
+) -> SensitivityCurve:
+    """Return the curve of a sweep over one setting whose values are numbers, in their order."""
+    done = [runs for runs in points if runs.has(metric)]
+    (setting,) = points[0].point
+    done.sort(key=lambda runs: float(runs.point[setting]))
+    means = [runs.mean(metric) for runs in done]
+    return SensitivityCurve(
+        setting,
+        metric,
+        tuple(float(runs.point[setting]) for runs in done),
+        tuple(mean.value for mean in means),
+        tuple(mean.deviation or 0.0 for mean in means),
+        reference,
+    )
+
+
+def draw_sensitivity(curve: SensitivityCurve, ax: "Axes | None" = None) -> "Axes":
+    """Draw the curve with a band of one standard deviation, and No-Aug as a dashed line."""
+    ax = axes_or_new(ax)
+    low = [mean - deviation for mean, deviation in zip(curve.means, curve.deviations, strict=True)]
+    high = [mean + deviation for mean, deviation in zip(curve.means, curve.deviations, strict=True)]
+    ax.fill_between(curve.values, low, high, color=AFTER, alpha=0.2, linewidth=0)
+    ax.plot(curve.values, curve.means, "o-", color=AFTER, markersize=5, label="PIRAN")
+    if curve.reference is not None:
+        ax.axhline(curve.reference, color=BEFORE, linestyle="--", linewidth=1.5, label="No-Aug")
+        ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, frameon=False)
+    ax.set_xlabel(setting_name(curve.setting))
+    ax.set_ylabel(f"{metric_name(curve.metric)}, %")
+    ax.set_xticks(curve.values, [f"{value:g}" for value in curve.values])
+    ax.grid(axis="y")
+    return ax

@@ -1,0 +1,135 @@
+"""The figures of a suite: their data worked out by hand, and every one of them drawn."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_suite import comparison_records, made_record, write_made_suite
+from piran.errors import SettingError
+from piran.experiments.ablation import ablation_runs
+from piran.experiments.results import SuiteResults, read_results
+from piran.plots.ablation import ablation_data, draw_ablation
+from piran.plots.methods_by_frequency import draw_methods_by_frequency, methods_by_frequency_data
+from piran.plots.sensitivity import draw_sensitivity, sensitivity_data
+from piran.plots.setting_grid import draw_setting_grid, setting_grid_data
+from piran.plots.suite_figures import KINDS, save_figure, suite_figures
+from piran.plots.win_loss import draw_win_loss, win_loss_data
+
+TAIL = "tail_f1_at_0.5"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> SuiteResults:
+    """Three methods' worth of runs, a sweep over p and a grid over β and γ."""
+    records = comparison_records()
+    sweeps: dict[str, tuple[str, dict[str, float]]] = {}
+    for p in (20, 10):
+        name = f"generations@{p}"
+        sweeps[name] = ("generations", {"n_generated": p})
+        records += [
+            made_record(name, seed, {"piran": {TAIL: p + 2.0 * seed}}, method="piran")
+            for seed in (0, 1)
+        ]
+    for beta in (0.0, 1.0):
+        for gamma in (0.1, 0.5):
+            name = f"weights@{beta},{gamma}"
+            sweeps[name] = ("weights", {"variance_weight": beta, "diversity_weight": gamma})
+            systems = {"piran": {TAIL: 30 + 10 * beta + gamma}}
+            records.append(made_record(name, 0, systems, method="piran"))
+    return read_results(write_made_suite(tmp_path, records, sweeps=sweeps))
+
+
+def test_ablation_bars_carry_mean_and_spread(results: SuiteResults) -> None:
+    bars = ablation_data(ablation_runs(results.datasets[0], "piran"), TAIL)
+    assert [(bar.name, bar.mean, bar.is_whole) for bar in bars] == [
+        ("No-Aug", 10.0, False),
+        ("Complete", 31.0, True),
+    ]
+    assert bars[1].deviation == pytest.approx(1.0)
+    ax = draw_ablation(bars)
+    assert [text.get_text() for text in ax.texts] == ["10.0", "31.0 ± 1.0"]
+    assert [patch.get_x() for patch in ax.patches] == [0, 0], "bars begin at zero"  # type: ignore[attr-defined]
+
+
+def test_a_sensitivity_curve_is_in_the_order_of_its_values(results: SuiteResults) -> None:
+    curve = sensitivity_data(results.datasets[0].sweeps["generations"], TAIL, reference=10.0)
+    assert curve.values == (10.0, 20.0)
+    assert curve.means == (11.0, 21.0)
+    assert curve.deviations == pytest.approx((2**0.5, 2**0.5))
+    ax = draw_sensitivity(curve)
+    assert ax.get_xlabel() == "p, generations a tail label"
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["PIRAN", "No-Aug"]
+
+
+def test_a_grid_has_the_first_setting_in_its_rows(results: SuiteResults) -> None:
+    grid = setting_grid_data(results.datasets[0].sweeps["weights"], TAIL)
+    np.testing.assert_allclose(grid.means, [[30.1, 30.5], [40.1, 40.5]])
+    ax = draw_setting_grid(grid)
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("β, weight of L_var", "γ, weight of L_div")
+    bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
+    assert bold == ["40.5"]
+
+
+def test_f1_by_frequency_is_averaged_over_labels_then_seeds(results: SuiteResults) -> None:
+    bins = methods_by_frequency_data(results.datasets[0].systems(["no-aug"]))
+    assert [(row.name, row.n_labels) for row in bins] == [
+        ("1", 1),
+        ("3–5", 1),
+        ("11–20", 1),
+        ("21–50", 1),
+    ]
+    assert bins[0].f1 == {"PIRAN: No-Aug": 10.0, "PIRAN": 31.0, "HTTN": 20.0}
+    ax = draw_methods_by_frequency(bins, "PIRAN")
+    widths = {line.get_label(): line.get_linewidth() for line in ax.lines}
+    assert max(widths, key=lambda name: widths[name]) == "PIRAN"
+
+
+def test_wins_need_significance(results: SuiteResults) -> None:
+    data = win_loss_data(results, metrics=["P@1", TAIL, "nDCG@5"])
+    # P@1: 80, 81, 82 against 79, 79, 79 is p = 0.03 and tail F1 is clear; nDCG@5 is the same
+    assert data.names == ("PIRAN", "HTTN")
+    assert data.wins.tolist() == [[0, 2], [0, 0]]
+    assert data.contests.tolist() == [[0, 3], [3, 0]]
+    ax = draw_win_loss(data)
+    assert [text.get_text() for text in ax.texts] == ["2–0", "0–2"]
+
+
+def test_methods_with_one_seed_are_not_compared(tmp_path: Path) -> None:
+    results = read_results(write_made_suite(tmp_path, comparison_records()[:2]))
+    assert not win_loss_data(results).contests.any()
+
+
+def test_every_kind_of_figure_becomes_files(results: SuiteResults, tmp_path: Path) -> None:
+    figures = suite_figures(results)
+    assert {figure.kind for figure in figures} == set(KINDS)
+    names = [figure.name for figure in figures]
+    assert len(set(names)) == len(names)
+    for figure in figures:
+        svg, png = save_figure(figure, tmp_path / "figures")
+        assert re.search("<svg", svg.read_text())
+        assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_figure_gives_the_same_file(results: SuiteResults, tmp_path: Path) -> None:
+    (figure, *_) = suite_figures(results, ["ablation"])
+    first, second = (
+        save_figure(figure, tmp_path / name, ["svg"])[0].read_bytes() for name in ("one", "two")
+    )
+    assert first == second
+
+
+def test_an_unknown_format_is_refused(results: SuiteResults, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="Figures can be svg, png or pdf, got 'docx'"):
+        save_figure(suite_figures(results)[0], tmp_path, ["docx"])
+
+
+def test_tail_f1_is_not_drawn_where_the_tail_itself_changes(tmp_path: Path) -> None:
+    records = [made_record(f"h@{n}", 0, {"piran": {}}, method="piran") for n in (2, 3)]
+    sweeps = {f"h@{n}": ("h", {"n_head_labels": n}) for n in (2, 3)}
+    results = read_results(write_made_suite(tmp_path, records, sweeps=sweeps))
+    names = [figure.name for figure in suite_figures(results, ["sensitivity"])]
+    assert names == ["sensitivity-h-mine-micro-f1", "sensitivity-h-mine-macro-f1"]
