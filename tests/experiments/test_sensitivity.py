@@ -66,4 +66,4 @@ def test_only_the_ratios_of_the_weights_matter() -> None:
     )
     assert one.transfer_ is not None
     assert three.transfer_ is not None
-    np.testing.assert_allclose(one.transfer_, three.transfer_, rtol=1e-6, atol=1e-9)
+    assert np.abs(one.transfer_ - three.transfer_).max() < 1e-6 * np.abs(one.transfer_).max()
