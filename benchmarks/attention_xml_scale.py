@@ -15,7 +15,7 @@ import numpy as np
 
 from piran.data.corpus import Documents
 from piran.data.labels import LabelSpace
-from piran.experiments.run import peak_memory_mb
+from piran.experiments.memory import peak_memory_mb
 from piran.methods.attention_xml import AttentionXml
 from piran.training.runtime import set_threads
 from piran.types import LabelSet

@@ -101,7 +101,7 @@ class DeafToCutOffs(Prior):
 
 class Forgetful(Prior):
     def _load(self, folder: Path) -> None:
-        self.prior_ = np.zeros(len(self.labels_))
+        self.prior_ = np.zeros(len(self.labels_), dtype=np.float32)
 
 
 class Pickled(Prior):

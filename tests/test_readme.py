@@ -1,6 +1,8 @@
 """What the README and the docs say holds: their code runs, their links lead somewhere."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,11 @@ def test_the_makefile_targets_of_the_readme_exist() -> None:
     assert targets >= {"demo", "test"}
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_the_tables_of_the_docs_are_what_the_records_say() -> None:
+    script = ROOT / "scripts" / "fill_tables.py"
+    result = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr

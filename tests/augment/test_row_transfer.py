@@ -49,7 +49,7 @@ def test_the_exact_solver_agrees_with_scikit_learns_ridge_on_all_draws() -> None
 
 
 def test_fewer_labels_than_dimensions_have_a_solution() -> None:
-    matrix, prototypes, rows = known_map()
+    _, prototypes, rows = known_map()
     transfer = RowTransfer.fit(prototypes[:, :3], rows[:3], l2=0.0, solver="exact", seed=0)
     np.testing.assert_allclose(transfer.rows(prototypes[0, :3]), rows[:3], atol=1e-5)
 

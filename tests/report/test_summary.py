@@ -3,10 +3,10 @@
 import pytest
 from example_record import example_record
 
+from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord, SystemScores
 from piran.report.summary import (
     changes_sentence,
-    display_name,
     ordered_systems,
     summary_sentence,
     tail_changes,

@@ -48,7 +48,9 @@ def test_walks_follow_edges_in_proportion_to_their_weight() -> None:
     steps = np.zeros((3, 3))
     np.add.at(steps, (walks[:, :-1].ravel(), walks[:, 1:].ravel()), 1)
     shares = steps / steps.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(shares, [[0, 0.75, 0.25], [1, 0, 0], [1, 0, 0]], atol=0.02)
+    np.testing.assert_allclose(
+        shares, [[0.0, 0.75, 0.25], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], atol=0.02
+    )
     np.testing.assert_array_equal(np.sort(walks[:3, 0]), [0, 1, 2])
 
 

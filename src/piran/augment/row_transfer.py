@@ -63,7 +63,7 @@ class RowTransfer:
 
 def _solve(prototypes: FloatArray, rows: FloatArray, l2: float) -> FloatArray:
     """Return argmin_T, (feature_dim, feature_dim)."""
-    n_draws, n_labels, feature_dim = prototypes.shape
+    _, n_labels, feature_dim = prototypes.shape
     inputs = prototypes.reshape(-1, feature_dim).astype(np.float64)
     moment = inputs.T @ inputs / len(inputs)  # (feature_dim, feature_dim)
     means = prototypes.mean(axis=0, dtype=np.float64)  # (n_labels, feature_dim)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from piran.errors import DataError, NotFittedError
@@ -30,6 +31,11 @@ class LabelledTexts:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def with_labels(self) -> "LabelledTexts":
+        """Return the documents that have at least one label."""
+        kept = np.flatnonzero(np.diff(self.targets.indptr))
+        return LabelledTexts([self.texts[row] for row in kept.tolist()], self.targets[kept])
 
 
 class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types

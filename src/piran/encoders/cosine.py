@@ -27,6 +27,6 @@ class CosineClassifier(nn.Linear):
         """Map cosines to logits, both (n_documents, n_labels)."""
         return self.scale * cosines + self.bias
 
-    def forward(self, input: Tensor) -> Tensor:  # torch's name
+    def forward(self, input: Tensor) -> Tensor:
         """Map instances (n_documents, feature_dim) to logits (n_documents, n_labels)."""
         return self.logits(self.cosines(input))

@@ -79,7 +79,7 @@ def _fitted(method: Method) -> Method:
 
 
 def check_scores(method: Method) -> None:
-    """Scores are numbers from 0 to 1, a row for each text and a column for each label."""
+    """Require numbers from 0 to 1, a row for each text and a column for each label."""
     texts = small_corpus(seed=1).texts
     scores = method.predict_scores(texts)
     expected = (len(texts), len(method.labels_))
@@ -91,7 +91,7 @@ def check_scores(method: Method) -> None:
 
 
 def check_predictions(method: Method) -> None:
-    """The predicted labels are those whose score reaches the saved cut-off."""
+    """Require that the predicted labels are those whose score reaches the saved cut-off."""
     texts = small_corpus(seed=1).texts
     reached = method.predict_scores(texts) >= method.thresholds_.values
     expected = [
@@ -102,7 +102,7 @@ def check_predictions(method: Method) -> None:
 
 
 def check_unseen_label(method: Method) -> None:
-    """A label without a training document has the score 0 and is never predicted."""
+    """Require that a label without a training document scores 0 and is never predicted."""
     column = method.labels_.names.index(UNSEEN)
     scores = method.predict_scores(_QUESTIONS)[:, column]
     _require(not scores.any(), f"a label without a training document scores {scores.max()}")
@@ -111,21 +111,21 @@ def check_unseen_label(method: Method) -> None:
 
 
 def check_batches(method: Method) -> None:
-    """The score of a text does not depend on the texts beside it."""
+    """Require that the score of a text does not depend on the texts beside it."""
     together = method.predict_scores(_QUESTIONS)
     alone = np.concatenate([method.predict_scores([text]) for text in _QUESTIONS])
     _require_close(together, alone, "scored together and alone")
 
 
 def check_seed(method: Method) -> None:
-    """The same settings, seed among them, and the same documents give the same scores."""
+    """Require the same scores from the same settings, seed among them, and documents."""
     again = _fitted(type(method).from_settings(method.settings()))
     difference = np.abs(again.predict_scores(_QUESTIONS) - method.predict_scores(_QUESTIONS)).max()
     _require(difference == 0, f"fitted twice with the same seed, scores differ by {difference}")
 
 
 def check_saved(method: Method) -> None:
-    """A saved method is found by its name, scores as before, and holds no pickle."""
+    """Require that a saved method is found by name, scores as before, and holds no pickle."""
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "model"
         method.save(folder)
@@ -140,7 +140,7 @@ def check_saved(method: Method) -> None:
 
 
 def check_settings(method: Method) -> None:
-    """Settings are plain values that rebuild the method; an unknown one is refused with a hint."""
+    """Require settings that are plain values and rebuild the method; a misspelt one gets a hint."""
     method_class, settings = type(method), method.settings()
     plain = json.loads(json.dumps(settings))
     _require(method_class.from_settings(plain).settings() == settings, "settings do not rebuild it")
@@ -154,7 +154,7 @@ def check_settings(method: Method) -> None:
 
 
 def check_copy(method: Method) -> None:
-    """A copy by scikit-learn's ``clone`` has the settings and has learned nothing."""
+    """Require that scikit-learn's ``clone`` keeps the settings and nothing learned."""
     copy: Method = clone(method)
     _require(copy.settings() == method.settings(), "a clone has other settings")
     try:
@@ -165,7 +165,7 @@ def check_copy(method: Method) -> None:
 
 
 def check_registered(method: Method) -> None:
-    """The registry knows the method by its name."""
+    """Require that the registry knows the method by its name."""
     name = type(method).name
     _require(name in METHODS and METHODS[name] is type(method), f"{name!r} is not registered")
 

@@ -102,11 +102,11 @@ class Dxml(ExtractorSettings, Method):
 
     def _places(self, documents: LabelledTexts, vectors: FloatArray) -> TrainingSet:
         """Return the documents that have labels, with the direction of their labels' mean vector."""
-        has_labels = np.flatnonzero(np.diff(documents.targets.indptr))
-        texts = [documents.texts[document] for document in has_labels]
-        means = documents.targets[has_labels] @ vectors  # (n_documents, label_dim)
+        labelled = documents.with_labels()
+        means = labelled.targets @ vectors  # (n_documents, label_dim)
         lengths = np.linalg.norm(means, axis=1, keepdims=True)
-        return TrainingSet(self.network_.token_ids(texts), means / np.maximum(lengths, 1e-12))
+        token_ids = self.network_.token_ids(labelled.texts)
+        return TrainingSet(token_ids, means / np.maximum(lengths, 1e-12))
 
     def _votes(self, places: FloatArray, targets: LabelMatrix) -> NeighbourVotes:
         return NeighbourVotes(places, targets, self.n_neighbours, self.vote_temperature)

@@ -1,8 +1,9 @@
 """HTTN (Xiao et al. 2021): rows of tail labels from their prototypes, as the head labels teach it."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,8 +20,9 @@ from piran.methods.base import METHODS, Method
 from piran.rows import LinearRows
 from piran.storage import load_state, save_state
 from piran.training.loop import TrainingSet
-from piran.types import FloatArray, IntArray, LabelMatrix, Texts
+from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix, Texts
 
+_log = logging.getLogger(__name__)
 _TAIL = "tail"
 _INITIAL_SCALE = 10.0
 
@@ -81,8 +83,10 @@ class Httn(ExtractorSettings, Method):
     """Prototypes of each head label that T is fitted on."""
     transfer_solver: str = "exact"
     """``exact`` or, as published, ``adam``."""
-    transfer_l2: float = 1e-3
-    """Regularisation of the exact T. Prototypes have length 1, so their variances sum to less."""
+    transfer_l2: float = 1e-2
+    """Regularisation of the exact T. With little of it, rows of tail labels claim as many documents as
+    those of head labels: on validation documents of debtags (2,000 to train on) P@1 was 73.6 at 1e-4,
+    78.6 at 1e-2 and 79.0 at 1e-1, where tail labels were no longer told apart."""
     classifier_learning_rate: float = 1e-2
     """Of the head rows and their scale; ``learning_rate`` is that of the extractor."""
 
@@ -94,6 +98,7 @@ class Httn(ExtractorSettings, Method):
         directions = self.network_.apply(train.texts, extractor, description="Encoding")
         self.tail_ids_ = _with_documents(train.targets, self.labels_.is_tail)
         self.tail_rows_ = self._tail_rows(directions, train.targets)
+        _log.info("Mean length of rows: %s", self.row_lengths())
 
     def _check(self) -> None:
         if not self.labels_.is_head.any():
@@ -123,15 +128,16 @@ class Httn(ExtractorSettings, Method):
 
     def _head_part(self, documents: LabelledTexts) -> LabelledTexts:
         targets = documents.targets[:, np.flatnonzero(self.labels_.is_head)]
-        kept = np.flatnonzero(np.diff(targets.indptr))
-        return LabelledTexts([documents.texts[document] for document in kept], targets[kept])
+        return LabelledTexts(documents.texts, targets).with_labels()
 
     def _optimizer(self) -> torch.optim.Optimizer:
         network = self.network_.network
-        slow = {"params": network.directions.parameters(), "lr": self.learning_rate}
-        fast = {"params": [network.classifier.weight, network.scale]}
+        groups: list[dict[str, Any]] = [
+            {"params": network.directions.parameters(), "lr": self.learning_rate},
+            {"params": [network.classifier.weight, network.scale]},
+        ]
         return torch.optim.Adam(
-            [slow, fast], lr=self.classifier_learning_rate, betas=(0.9, 0.99), fused=True
+            groups, lr=self.classifier_learning_rate, betas=(0.9, 0.99), fused=True
         )
 
     def _tail_rows(self, directions: FloatArray, targets: LabelMatrix) -> FloatArray:
@@ -145,7 +151,7 @@ class Httn(ExtractorSettings, Method):
         head_rows = self.network_.network.rows()
         if not self.has_transfer:
             length = np.linalg.norm(head_rows, axis=1).mean()
-            return (length * drawn).astype(np.float32)
+            return np.asarray(length * drawn, dtype=np.float32)
         head_ids = np.flatnonzero(self.labels_.is_head)
         known = _with_documents(targets, self.labels_.is_head)
         head = Prototypes.of(directions, targets, known, size)
@@ -189,7 +195,7 @@ class Httn(ExtractorSettings, Method):
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
 
 
-def _with_documents(targets: LabelMatrix, members: FloatArray) -> IntArray:
+def _with_documents(targets: LabelMatrix, members: BoolArray) -> IntArray:
     """Return the labels of a group, a mask (n_labels,), that have a document in ``targets``."""
     counts = np.asarray(targets.sum(axis=0)).ravel()
     return np.flatnonzero((counts > 0) & members)

@@ -78,7 +78,8 @@ def label_vectors(
         )
         is_known = np.linalg.norm(learned, axis=1) > 1e-9
         vectors[linked[is_known]] = learned[is_known]
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / lengths, dtype=np.float32)
 
 
 def random_walks(graph: csr_array, length: int, random: np.random.Generator) -> IntArray:
@@ -123,7 +124,8 @@ def walk_vectors(graph: csr_array, *, dim: int, seed: int, walks: Walks) -> Floa
     for _ in track(range(walks.n_walks), "Walking the label graph", walks.n_walks):
         pairs = walk_pairs(random_walks(graph, walks.length, random), walks.window)
         counts = csr_array((np.ones(len(pairs), dtype=np.float32), tuple(pairs.T)), graph.shape)
-        for some in torch.randperm(n_labels, generator=generator).split(LABELS_A_STEP):
+        order = torch.randperm(n_labels, generator=generator)
+        for some in torch.split(order, LABELS_A_STEP):
             together = torch.from_numpy(counts[some.numpy()].toarray())  # (n_some, n_labels)
             optimizer.zero_grad()
             logits = vectors[some] @ contexts.T  # (n_some, n_labels)
