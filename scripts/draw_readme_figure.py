@@ -1,4 +1,4 @@
-"""Draw the README's picture, F1 by label frequency, from the records of the demo's benchmark.
+"""Draw the README's picture, F1 by label frequency, from a record.
 
 python scripts/draw_readme_figure.py
 """
@@ -11,7 +11,7 @@ from piran.plots.f1_by_frequency import FrequencyBin, draw_f1_by_frequency, f1_b
 from piran.plots.style import new_figure
 
 ROOT = Path(__file__).parent.parent
-RECORD = ROOT / "benchmarks" / "results" / "demo" / "seed-0"
+RECORD = ROOT / "results" / "encoders" / "debtags" / "piran-tfidf" / "seed-0"
 PICTURE = ROOT / "docs" / "images" / "f1-by-frequency.svg"
 
 
