@@ -58,6 +58,10 @@ class SystemScores(_Part):
     """F1 of each label in percent, with the saved thresholds."""
     label_f1_at_half: list[float]
     """F1 of each label in percent, at 0.5."""
+    subsets: dict[str, dict[str, float]] = {}
+    """The metrics on parts of the test documents that the dataset's card names."""
+    groups: dict[str, dict[str, float]] = {}
+    """Metrics over groups of labels by frequency that the dataset's card names."""
 
 
 class TailPicture(_Part):
