@@ -5,10 +5,10 @@ python scripts/draw_readme_figure.py
 
 from pathlib import Path
 
+from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
 from piran.plots.f1_by_frequency import FrequencyBin, draw_f1_by_frequency, f1_by_frequency_data
 from piran.plots.style import new_figure
-from piran.experiments.names import display_name
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "demo" / "seed-0"

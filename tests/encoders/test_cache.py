@@ -11,8 +11,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from piran.encoders import LabelledTexts
+from piran.encoders.bilstm import BiLstmEncoder
 from piran.encoders.cache import digest, encoded, fitted_encoder, kept_arrays, stage1_cache
+from piran.encoders.embeddings import initial_embeddings
 from piran.encoders.tfidf import TfidfEncoder
+from piran.methods.oltr import Oltr
 from piran.methods.piran import PiranClassifier
 
 TEXTS = ["red apple pie", "green apple", "red cherry pie", "green pear", "red apple", "cherry pie"]
@@ -134,3 +137,29 @@ def test_processes_that_want_the_same_wait_for_the_first(tmp_path: Path) -> None
     for process in [subprocess.Popen(command) for _ in range(2)]:
         assert process.wait(60) == 0
     assert (tmp_path / "calls").read_text() == "made\n"
+
+
+@pytest.mark.parametrize("embeddings", ["random", "skipgram"])
+def test_methods_with_the_same_stage_1_share_it(tmp_path: Path, embeddings: str) -> None:
+    texts, labels = TEXTS * 4, [["red"], ["green"], ["red", "pie"], ["green"], ["red"], ["pie"]] * 4
+    quick = {**Oltr.quick_settings, "embeddings": embeddings}
+    alone = Oltr(tail=1, **quick).fit(texts, labels)
+    with stage1_cache(tmp_path):
+        PiranClassifier(tail=1, encoder=BiLstmEncoder(**quick)).fit(texts, labels)
+    with stage1_cache(tmp_path) as savings:
+        shared = Oltr(tail=1, **quick).fit(texts, labels)
+    assert (savings.n_made, savings.n_found) == (0, 2)  # the encoder and its training instances
+    np.testing.assert_array_equal(alone.predict_scores(TEXTS), shared.predict_scores(TEXTS))
+    assert shared.history_ == alone.history_
+
+
+def test_networks_share_word_vectors_that_were_learned(tmp_path: Path) -> None:
+    token_ids = [np.array([2, 3, 4]), np.array([3, 2])]
+    with stage1_cache(tmp_path) as savings:
+        first, second, other = (
+            initial_embeddings("skipgram", list("abcde"), dim=3, token_ids=token_ids, seed=seed)
+            for seed in (0, 0, 1)
+        )
+    assert (savings.n_made, savings.n_found) == (2, 1)
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)

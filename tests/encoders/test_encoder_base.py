@@ -15,3 +15,10 @@ def test_texts_and_labels_must_match() -> None:
 
 def test_labelled_texts_have_a_length() -> None:
     assert len(LabelledTexts(["one", "two"], csr_array(np.zeros((2, 3))))) == 2
+
+
+def test_documents_without_labels_can_be_left_out() -> None:
+    targets = csr_array(np.array([[0, 1], [0, 0], [1, 1]], dtype=np.float32))
+    labelled = LabelledTexts(["one", "two", "three"], targets).with_labels()
+    assert labelled.texts == ["one", "three"]
+    np.testing.assert_array_equal(labelled.targets.toarray(), [[0, 1], [1, 1]])

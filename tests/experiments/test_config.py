@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from tiny_suite import SUITE, tiny_suite, write_suite
+from tiny_suite import SUITE, tiny_suite, write_corpus_files, write_suite
 
 from piran.errors import SettingError, UnknownNameError
+from piran.experiments.cells import DataSource
 from piran.experiments.config import read_suite, suite_files
+from piran.experiments.suite import plan_suite
 
 MINIMAL = 'data = ["debtags"]\n[[cells]]\nmethod = "piran"\n'
 
@@ -68,3 +70,10 @@ def test_every_suite_of_the_project_can_be_read(name: str) -> None:
     suite = read_suite(name)
     assert suite.name == name
     assert suite.description
+
+
+@pytest.mark.parametrize("name", suite_files())
+def test_every_suite_of_the_project_can_be_planned(name: str, tmp_path: Path) -> None:
+    data = write_corpus_files(tmp_path / "mine")
+    plan = plan_suite(read_suite(name), tmp_path, sources=[DataSource(str(data))], seeds=1)
+    assert {cell.name for cell in plan.cells} >= {"piran"}

@@ -123,3 +123,10 @@ def test_evaluating_nothing_is_an_error(folder: Path) -> None:
     method: Method = load_method(folder)
     with pytest.raises(DataError, match="no document"):
         evaluate(method, Documents([], []))
+
+
+def test_three_documents_are_enough_for_a_run(tmp_path: Path) -> None:
+    documents = Documents(["hello world", "hello you", "world news"], [("a", "b"), ("a",), ("b",)])
+    record = run(Corpus("tiny", documents), PiranClassifier(tail=1), tmp_path / "run")
+    assert record.picture is None
+    assert load_method(tmp_path / "run").predict(["hello"])

@@ -1,9 +1,11 @@
 """The paper's ranges and the points of a sweep."""
 
+import numpy as np
 import pytest
 
 from piran.errors import SettingError
 from piran.experiments.sensitivity import point_settings, scaled_values, sweep_points
+from piran.head import PiranHead
 
 AAPD = {"n_labels": 54, "n_labels_without_train_documents": 0, "documents_per_label": 2444.04}
 RCV1 = {"n_labels": 103, "n_labels_without_train_documents": 2, "documents_per_label": 729.67}
@@ -46,3 +48,22 @@ def test_head_labels_are_what_the_tail_leaves() -> None:
 def test_there_must_be_a_tail_and_a_head() -> None:
     with pytest.raises(SettingError, match=r"between 1 and 53 .* got 54"):
         point_settings({"n_head_labels": 54}, AAPD)
+
+
+def test_only_the_ratios_of_the_weights_matter() -> None:
+    """So a grid over β and γ at α = 1 covers all three."""
+    random = np.random.default_rng(0)
+    labels = (random.random((80, 6)) < [0.5, 0.4, 0.3, 0.1, 0.1, 0.1]).astype(int)
+    instances = labels @ random.normal(size=(6, 5)) + 0.3 * random.normal(size=(80, 5))
+    one, three = (
+        PiranHead(
+            tail=3,
+            generation_weight=1.0 * scale,
+            variance_weight=0.5 * scale,
+            diversity_weight=0.2 * scale,
+        ).fit(instances, labels)
+        for scale in (1, 3)
+    )
+    assert one.transfer_ is not None
+    assert three.transfer_ is not None
+    assert np.abs(one.transfer_ - three.transfer_).max() < 1e-6 * np.abs(one.transfer_).max()

@@ -68,6 +68,37 @@ def test_data_without_a_test_split_are_refused(tmp_path: Path) -> None:
         )
 
 
+def test_documents_can_be_set_aside_to_test_on(tmp_path: Path) -> None:
+    write_documents(tiny_documents(50, 0), tmp_path / "alone.jsonl")
+    source = DataSource(str(tmp_path / "alone.jsonl"), hold_out=0.2)
+    plan = plan_suite(tiny_suite(tmp_path), tmp_path / "runs", sources=[source], seeds=1)
+    standing = run_suite(plan, tmp_path / "runs", InlineEngine(), only=["plain"])
+    assert standing.count("finished") == 1
+    assert plan.datasets[0].statistics["n_test"] == 10
+
+
+def test_shared_settings_go_to_the_methods_that_know_them(tmp_path: Path) -> None:
+    text = (
+        SUITE
+        + """
+[[cells]]
+method = "xml-cnn"
+
+[[cells]]
+method = "dxml"
+settings = { max_epochs = 7 }
+
+[shared]
+max_epochs = 3
+"""
+    )
+    plan = tiny_plan(tmp_path, text, seeds=1)
+    found = {cell.name: cell.settings.get("max_epochs") for cell in plan.cells if not cell.sweep}
+    assert found == {"piran": None, "plain": None, "xml-cnn": 3, "dxml": 7}
+    with pytest.raises(SettingError, match=r"no method knows the shared setting 'max_epoch'"):
+        tiny_plan(tmp_path, text.replace("max_epochs = 3", "max_epoch = 3"))
+
+
 def test_two_datasets_of_one_name_are_refused(tmp_path: Path) -> None:
     source = DataSource(str(tiny_plan(tmp_path).datasets[0].source.name_or_path))
     with pytest.raises(DataError, match="have one name"):

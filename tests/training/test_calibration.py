@@ -53,6 +53,14 @@ def test_probabilities_hold_on_new_documents(calibration: MarginCalibration, gro
     assert calibration_error(plain, is_true[:, columns]) > 0.1
 
 
+def test_high_margins_of_rare_labels_are_not_taken_for_certainty(
+    calibration: MarginCalibration,
+) -> None:
+    grid = np.repeat([[-0.8], [-0.5], [0.0]], len(COUNTS), axis=1)
+    found = calibration.probabilities(grid)[:, IS_RARE].mean(axis=1)
+    np.testing.assert_allclose(found, probability(grid)[:, -1], atol=0.08)
+
+
 def test_a_label_without_evidence_gets_the_probabilities_of_its_frequency() -> None:
     margins, is_true = drawn(700, seed=2)
     is_true[:, -1] = 0

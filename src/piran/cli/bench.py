@@ -67,6 +67,13 @@ def bench(
     dry_run: Annotated[
         bool, typer.Option(help="Only say which cells there are and how they stand.")
     ] = False,
+    hold_out: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Set aside so much of the --data to test on, where they have no test split.",
+        ),
+    ] = None,
     text_field: TextField = "text",
     label_field: LabelField = "labels",
     label_separator: LabelSeparator = None,
@@ -93,7 +100,7 @@ def bench(
     described = read_suite(suite)
     folder = out or RUNS / described.name
     runner, n_at_once = _engine(engine, jobs, threads, address)
-    fields = (text_field, label_field, label_separator)
+    fields = (text_field, label_field, label_separator, hold_out)
     sources = [DataSource(name, *fields) for name in data] if data else None
     with progress_shown():
         plan = plan_suite(described, folder, sources=sources, seeds=seeds)

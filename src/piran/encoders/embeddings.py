@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from piran.data.tokens import PAD_ID, UNKNOWN_ID
+from piran.encoders.cache import kept_arrays
 from piran.errors import DataError, MissingExtraError
 from piran.training.runtime import seeded_generator
 from piran.types import BoolArray, FloatArray, IntArray
@@ -49,8 +50,22 @@ def initial_embeddings(
     if source == "random":
         return random_embeddings(len(words), dim, generator)
     if source == "skipgram":
-        return learn_skipgram(token_ids, n_words=len(words), dim=dim, seed=seed)
+        return _kept_skipgram(token_ids, n_words=len(words), dim=dim, seed=seed)
     return fill_missing(read_embeddings(Path(source), words), generator)
+
+
+def _kept_skipgram(
+    token_ids: Sequence[IntArray], *, n_words: int, dim: int, seed: int
+) -> FloatArray:
+    """Learn vectors, or take those that another network has learned from the same documents."""
+    lengths = np.array([len(document) for document in token_ids])
+    together = np.concatenate([np.zeros(0, dtype=np.int64), *token_ids])
+    kept = kept_arrays(
+        "skipgram",
+        [together, lengths, n_words, dim, seed],
+        lambda: {"vectors": learn_skipgram(token_ids, n_words=n_words, dim=dim, seed=seed)},
+    )
+    return np.array(kept["vectors"])  # a copy that may be written to
 
 
 def random_embeddings(

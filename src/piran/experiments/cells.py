@@ -38,15 +38,18 @@ class DataSource:
     text_field: str = "text"
     label_field: str = "labels"
     label_separator: str | None = None
+    hold_out: float | None = None
+    """Share of the training documents to test on, the same for all seeds; None: the test split."""
 
     def load(self) -> Corpus:
         """Read the corpus."""
-        return load_corpus(
+        corpus = load_corpus(
             self.name_or_path,
             text_field=self.text_field,
             label_field=self.label_field,
             label_separator=self.label_separator,
         )
+        return corpus if self.hold_out is None else corpus.with_test_split(self.hold_out)
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,8 @@ class Suite(_Part):
     """In the file also a number N, for 0 … N-1."""
     settings: Settings = {}
     """Of every cell; each method must know them."""
+    shared: Settings = {}
+    """Of the cells whose method knows them; what a cell sets itself comes on top."""
     main: str = ""
     """The cell that the others are compared with; by default the first of the method piran."""
     cells: list[CellSpec] = Field(min_length=1)

@@ -18,8 +18,8 @@ Points = list[tuple[float, float]]
 
 
 def tail_picture(method: Method, corpus: Corpus) -> TailPicture | None:
-    """Return the picture of one tail label of a fitted PIRAN, None for other methods."""
-    if not isinstance(method, PiranClassifier):
+    """Return the picture of one tail label of a fitted PIRAN; None where there is no plane to draw."""
+    if not isinstance(method, PiranClassifier) or method.encoder_.feature_dim < 2:
         return None
     targets = method.labels_.matrix(corpus.train.label_sets)
     source = method.generation_source(corpus.train.texts, targets)

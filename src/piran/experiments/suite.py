@@ -6,7 +6,7 @@ The folder of a suite holds ``suite.json`` (the plan, for tables and figures), a
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from piran.experiments.config import CellSpec, Settings, Suite, SweepSpec
 from piran.experiments.engines.base import Engine, Observer, Task, Unobserved
 from piran.experiments.sensitivity import Point, Statistics, point_settings, sweep_points
 from piran.experiments.settings import build_method, resolved_settings
+from piran.methods.base import METHODS
 from piran.registry import suggestion
 from piran.storage import write_text_atomically
 
@@ -91,6 +92,7 @@ def plan_suite(
     if len(set(names)) < len(names):
         raise DataError(f"Two of the datasets have one name ({', '.join(names)}); rename a folder.")
     cells = tuple(cell for dataset in datasets for cell in _cells_of(suite, dataset))
+    _check_shared(suite, cells)
     return Plan(suite, datasets, cells)
 
 
@@ -187,11 +189,10 @@ def _planned_dataset(source: DataSource, folder: Path) -> PlannedDataset:
     if corpus.test is None or not len(corpus.test):
         raise DataError(
             f"{source.name_or_path} has no test split, so there is nothing to score on; give a folder "
-            "with a train and a test file."
+            "with a train and a test file, or set documents aside with --hold-out 0.2."
         )
     if Path(source.name_or_path).exists():  # relative paths are the caller's, not the workers'
-        path = str(Path(source.name_or_path).resolve())
-        source = DataSource(path, source.text_field, source.label_field, source.label_separator)
+        source = replace(source, name_or_path=str(Path(source.name_or_path).resolve()))
     return PlannedDataset(source, _statistics(corpus, folder / corpus.name / DATASET_FILE))
 
 
@@ -236,6 +237,7 @@ def _cell(
     name = f"{sweep.name}@{values}" if sweep else spec.title
     given = {**suite.settings, **spec.settings_on(dataset.name), **(more or {}), "seed": seed}
     try:
+        given = {**_known(suite.shared, spec, given), **given}
         settings = resolved_settings(
             spec.method, preset=spec.preset, encoder=None, assignments=given
         )
@@ -253,6 +255,23 @@ def _cell(
         sweep=sweep.name if sweep else None,
         point=point or {},
     )
+
+
+def _known(shared: Settings, spec: CellSpec, given: Settings) -> Settings:
+    """Return the shared settings that a cell's method knows."""
+    known = METHODS[spec.method].setting_names(given)
+    return {key: value for key, value in shared.items() if key in known}
+
+
+def _check_shared(suite: Suite, cells: Sequence[Cell]) -> None:
+    """Refuse a shared setting that no method knows: it is misspelt."""
+    known = {setting for cell in cells for setting in cell.settings}
+    for key in suite.shared:
+        if key not in known:
+            raise SettingError(
+                f"Suite {suite.name}: no method knows the shared setting {key!r}. "
+                f"{suggestion(key, sorted(known))}"
+            )
 
 
 def _with_seeds(suite: Suite, seeds: int) -> Suite:

@@ -1,5 +1,6 @@
 """HTTN (Xiao et al. 2021): rows of tail labels from their prototypes, as the head labels teach it."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from piran.storage import load_state, save_state
 from piran.training.loop import TrainingSet
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix, Texts
 
+_log = logging.getLogger(__name__)
 _TAIL = "tail"
 _INITIAL_SCALE = 10.0
 
@@ -96,6 +98,7 @@ class Httn(ExtractorSettings, Method):
         directions = self.network_.apply(train.texts, extractor, description="Encoding")
         self.tail_ids_ = _with_documents(train.targets, self.labels_.is_tail)
         self.tail_rows_ = self._tail_rows(directions, train.targets)
+        _log.info("Mean length of rows: %s", self.row_lengths())
 
     def _check(self) -> None:
         if not self.labels_.is_head.any():

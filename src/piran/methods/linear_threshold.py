@@ -31,8 +31,8 @@ class LinearThreshold(SvmSettings, Method):
     A score is (1 + p) / 2 if the margin reaches its label's cut-off, otherwise p / 2, where p is the
     probability that ``linear`` returns. So 0.5 is the cut-off, scores rise with the margin, and in a
     ranking the labels that are predicted come first, each part in the order of p. P@k is that of
-    ``linear`` to within half a point; ranked by how far margins lie above their cut-offs, it would be
-    one to two points lower on validation documents of debtags.
+    ``linear`` to within a point; ranked by how far margins lie above their cut-offs, P@1 to P@5 were one
+    to two points lower on held-out training documents of debtags.
 
     Memory: that of :class:`~piran.methods.text_svm.TextSvm`, and 36 bytes a label.
     """

@@ -1,6 +1,6 @@
 """OLTR (Liu et al. 2019) for texts and many labels: instances joined with a memory of the labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from piran.data.batches import Batch
 from piran.encoders.base import LabelledTexts
-from piran.encoders.bilstm import ExtractorSettings
+from piran.encoders.bilstm import BiLstmEncoder, ExtractorSettings
+from piran.encoders.cache import encoded, fitted_encoder
 from piran.encoders.meta_embedding import MetaEmbeddingNetwork, mean_instances, memory_loss
-from piran.encoders.networks import ExtractorClassifier, begin_at_log_odds
+from piran.encoders.networks import begin_at_log_odds
 from piran.encoders.text_network import TextNetwork
 from piran.methods.base import METHODS, Method
 from piran.training.loop import BatchLoss, TrainingOutcome, TrainingSet
@@ -53,17 +54,18 @@ class Oltr(ExtractorSettings, Method):
     published. On 2,000 documents of debtags validation micro-F1 was 47.0 with it and 49.6 without."""
 
     def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
-        stage1 = TextNetwork.begin(train.texts, self._build_stage1, settings=self)
-        begin_at_log_odds(stage1.network.classifier, train.targets)
-        first = stage1.fit(train, validation, settings=self)
+        stage1 = fitted_encoder(self._new_stage1(), train, validation)
+        assert isinstance(stage1, BiLstmEncoder)  # the one given, or the same one of the cache
         self.network_ = self._begin_stage2(stage1, train)
         second = self._train_stage2(train, validation)
-        self.history_ = _in_sequence(first, second)
+        self.history_ = _in_sequence(stage1.history_, second.history)
         self.stop_reason_ = second.stop_reason
 
-    def _build_stage1(self, embeddings: Tensor) -> ExtractorClassifier:
-        extractor = self.new_extractor(embeddings)
-        return ExtractorClassifier(extractor, nn.Linear(self.instance_dim, len(self.labels_)))
+    def _new_stage1(self) -> BiLstmEncoder:
+        """Return the paper's encoder with the settings of this method."""
+        return BiLstmEncoder(
+            **{item.name: getattr(self, item.name) for item in fields(ExtractorSettings)}
+        )
 
     def _build(self, embeddings: Tensor) -> MetaEmbeddingNetwork:
         return self._joined(self.new_extractor(embeddings))
@@ -75,19 +77,19 @@ class Oltr(ExtractorSettings, Method):
         )
 
     def _begin_stage2(
-        self, stage1: TextNetwork[ExtractorClassifier], train: LabelledTexts
+        self, stage1: BiLstmEncoder, train: LabelledTexts
     ) -> TextNetwork[MetaEmbeddingNetwork]:
         """Keep the trained extractor, fill the memory, and begin a new classifier."""
-        extractor = stage1.network.extractor
-        instances = stage1.apply(train.texts, extractor, description="Filling the memory")
+        instances = encoded(stage1, train.texts)
+        text_network = stage1.text_network_
         with seeded(self.seed):
-            network = self._joined(extractor)
+            network = self._joined(text_network.network.extractor)
         is_known = np.asarray(train.targets.sum(axis=0)).ravel() > 0
         centroids = mean_instances(instances, train.targets)
-        network.meta_embedding.begin(centroids, is_known, stage1.network.classifier)
+        network.meta_embedding.begin(centroids, is_known, text_network.network.classifier)
         begin_at_log_odds(network.classifier, train.targets)
         network.to(choose_device(self.device))
-        return TextNetwork(stage1.vocabulary, network, batch_size=self.batch_size)
+        return TextNetwork(text_network.vocabulary, network, batch_size=self.batch_size)
 
     def _train_stage2(self, train: LabelledTexts, validation: LabelledTexts) -> TrainingOutcome:
         sampler = label_sampler(train.targets) if self.samples_labels else None
@@ -138,11 +140,12 @@ class Oltr(ExtractorSettings, Method):
         self.network_ = TextNetwork.load(folder, self._build, settings=self)
 
 
-def _in_sequence(first: TrainingOutcome, second: TrainingOutcome) -> list[dict[str, float]]:
-    """Return the history of both stages with one count of epochs."""
-    n_first = len(first.history)
-    later = [{**entry, "epoch": entry["epoch"] + n_first} for entry in second.history]
+def _in_sequence(
+    first: list[dict[str, float]], second: list[dict[str, float]]
+) -> list[dict[str, float]]:
+    """Return the histories of both stages with one count of epochs."""
+    later = [{**entry, "epoch": entry["epoch"] + len(first)} for entry in second]
     return [
-        *({**entry, "stage": 1.0} for entry in first.history),
+        *({**entry, "stage": 1.0} for entry in first),
         *({**entry, "stage": 2.0} for entry in later),
     ]

@@ -41,7 +41,7 @@ class SvmSettings:
 class TextSvm:
     """One SVM a label, from texts to margins and probabilities.
 
-    Memory: while it is fitted 16 bytes for each n-gram of each document; then 8 bytes for each weight
+    Memory: while it is fitted 36 bytes for each n-gram of each document; then 8 bytes for each weight
     that is kept (36 MB for the 528 labels of debtags, where the full rows would take 155 MB); and
     30 bytes for each pair of a validation document and a label while probabilities are fitted.
     """
