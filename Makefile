@@ -27,8 +27,9 @@ format: $(VENV)/dev.stamp ## Put the code into its standard form
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-bench: $(VENV)/dev.stamp ## Measure the demo over three seeds, the BiLSTM's speed and stage 2's memory
-	$(BIN)/python benchmarks/demo_seeds.py
+bench: $(VENV)/dev.stamp ## Run PIRAN over three seeds on the embedded corpus; measure speed and memory
+	$(BIN)/piran bench encoders --only piran-tfidf
+	$(BIN)/piran table encoders --table ablation
 	$(BIN)/python benchmarks/lstm_speed.py
 	$(BIN)/python benchmarks/stage2_memory.py
 
