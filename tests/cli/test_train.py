@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from piran.cli.main import app
 from piran.data.datasets import write_corpus
 from piran.errors import DataError
+from piran.experiments import settings
 from piran.experiments.records import RunRecord
 from piran.experiments.run import check_out
 from piran.methods import load_method
@@ -165,7 +166,19 @@ def test_an_earlier_run_is_replaced_but_not_another_folder(data: Path, run_folde
 
 
 def test_progress_is_silent_when_nobody_watches(data: Path, tmp_path: Path) -> None:
-    result = program("train", data, "--out", tmp_path / "run", "--tail", "3", "--json")
+    chosen = ("--tail", "3", "--preset", "quick", "--json")
+    result = program("train", data, "--out", tmp_path / "run", *chosen)
     assert result.returncode == 0
     assert json.loads(result.stdout)
     assert result.stderr.count("\n") == 1  # the line that says what is trained
+
+
+def test_train_says_which_preset_it_takes(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "is_available", lambda: False)
+    out = tmp_path / "run"
+    result = piran("train", data, "--out", out, "--tail", "3", "--preset", "balanced")
+    assert "Preset quick (TF-IDF), as balanced needs a transformer" in result.stderr
+    assert "pip install 'piran[transformers]'" in result.stderr
+    assert RunRecord.read(out).settings["encoder"] == "tfidf"

@@ -3,9 +3,12 @@
 import pytest
 
 from piran.errors import SettingError, UnknownNameError
+from piran.experiments import settings as module
 from piran.experiments.settings import (
     PRESETS,
+    PresetChoice,
     build_method,
+    choose_preset,
     parse_assignments,
     resolved_settings,
 )
@@ -68,3 +71,62 @@ def test_what_the_user_sets_has_the_last_word() -> None:
 def test_an_unknown_preset_is_named() -> None:
     with pytest.raises(UnknownNameError, match="'quick'"):
         resolved_settings("piran", preset="quik", encoder=None, assignments={})
+
+
+def with_transformers(monkeypatch: pytest.MonkeyPatch, is_available: bool) -> None:
+    monkeypatch.setattr(module, "is_available", lambda: is_available)
+
+
+@pytest.mark.parametrize(
+    ("is_available", "preset", "taken"),
+    [(True, None, "balanced"), (False, None, "quick"), (False, "balanced", "quick")],
+)
+def test_a_preset_left_open_is_chosen_by_what_is_installed(
+    monkeypatch: pytest.MonkeyPatch, is_available: bool, preset: str | None, taken: str
+) -> None:
+    with_transformers(monkeypatch, is_available)
+    choice = choose_preset("piran", preset=preset, encoder=None)
+    assert choice.name == taken
+    assert choice.reason.startswith(f"Preset {taken} ")
+    assert ("pip install" in choice.reason) != is_available
+
+
+@pytest.mark.parametrize("is_available", [True, False])
+@pytest.mark.parametrize(
+    ("method", "preset", "encoder"),
+    [
+        ("piran", "quick", None),
+        ("piran", "unheard-of", None),
+        ("piran", None, "bilstm"),
+        ("piran", "balanced", "hybrid"),
+        ("linear", None, None),
+    ],
+)
+def test_what_a_user_says_is_taken_without_a_word(
+    monkeypatch: pytest.MonkeyPatch,
+    is_available: bool,
+    method: str,
+    preset: str | None,
+    encoder: str | None,
+) -> None:
+    with_transformers(monkeypatch, is_available)
+    assert choose_preset(method, preset=preset, encoder=encoder) == PresetChoice(preset)
+
+
+def test_a_preset_that_can_be_had_is_taken_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_transformers(monkeypatch, is_available=True)
+    assert choose_preset("piran", preset="balanced", encoder=None) == PresetChoice("balanced")
+
+
+def test_suites_take_the_same_preset_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_transformers(monkeypatch, is_available=True)
+    settings = resolved_settings("piran", preset=None, encoder=None, assignments={})
+    assert settings == PRESETS["quick"]
+
+
+def test_the_blocks_of_the_hybrid_can_be_set() -> None:
+    given = parse_assignments(['blocks=["tfidf"]', 'block_settings={"tfidf": {"damping": 1}}'])
+    method = build_method("piran", {"encoder": "hybrid", **given})
+    assert method.settings()["block_settings"] == {"tfidf": {"damping": 1}}
+    with pytest.raises(SettingError, match="blocks must be"):
+        build_method("piran", {"encoder": "hybrid", "blocks": "tfidf"})

@@ -41,13 +41,14 @@ def evaluate(
 
     - `piran evaluate runs/tickets new-tickets.csv --label-field tags --json`
     """
+    from piran.encoders.instance_cache import instance_cache, user_cache_folder
     from piran.experiments.run import evaluate as evaluate_method
     from piran.methods import load_method
     from piran.training import set_threads
 
     set_threads(threads)
     method = load_method(model)
-    with progress_shown():
+    with progress_shown(), instance_cache(user_cache_folder()):
         corpus = load_corpus(
             data,
             text_field=text_field,

@@ -34,13 +34,18 @@ def train(
     ] = "piran",
     preset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A named set of settings: quick (TF-IDF, seconds)."),
+        typer.Option(
+            metavar="quick|balanced",
+            help="A named set of settings: quick (TF-IDF, seconds), balanced (TF-IDF and a frozen "
+            "transformer, minutes). Else balanced if the extra [transformers] is installed.",
+        ),
     ] = None,
     encoder: Annotated[
         str,
         typer.Option(
             metavar="auto|NAME",
-            help="What reads the texts: tfidf, bilstm, or what the preset says.",
+            help="What reads the texts: tfidf, transformer, hybrid (both), bilstm, or what the "
+            "preset says.",
         ),
     ] = "auto",
     tail: Tail = "auto",
@@ -74,20 +79,26 @@ def train(
 
     - `piran train my-folder --encoder bilstm --seed 1 --set embeddings=skipgram --out runs/lstm`
     """
+    from piran.encoders.instance_cache import instance_cache, user_cache_folder
     from piran.experiments.run import check_out, run
-    from piran.experiments.settings import build_method, parse_assignments, resolved_settings
+    from piran.experiments.settings import (
+        build_method,
+        choose_preset,
+        parse_assignments,
+        resolved_settings,
+    )
     from piran.training import set_threads
 
     check_out(out)
     set_threads(threads)
-    settings = resolved_settings(
-        method,
-        preset=preset,
-        encoder=None if encoder == "auto" else encoder,
-        assignments={**parse_assignments(assignments or []), **_given(device=device)},
-    )
+    given = {**parse_assignments(assignments or []), **_given(device=device)}
+    named = given.get("encoder") if encoder == "auto" else encoder
+    choice = choose_preset(method, preset=preset, encoder=named)
+    if choice.reason:
+        say(choice.reason)
+    settings = resolved_settings(method, preset=choice.name, encoder=named, assignments=given)
     learner = build_method(method, {**settings, "seed": seed, **_given(tail=parse_tail(tail))})
-    with progress_shown():
+    with progress_shown(), instance_cache(user_cache_folder()):
         corpus = load_corpus(
             data,
             text_field=text_field,

@@ -86,6 +86,10 @@ class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no 
         """Return the constructor's arguments, as stored in a saved model."""
         return dict(self.get_params(deep=False))
 
+    def outside_parts(self) -> list[str]:
+        """Return digests of what else decides the instances: a pretrained model, say."""
+        return []
+
     def require_fitted(self, attribute: str) -> None:
         """Raise NotFittedError unless ``attribute`` has been learned."""
         if not hasattr(self, attribute):

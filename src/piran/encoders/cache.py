@@ -69,6 +69,12 @@ def stage1_cache(folder: Path) -> Iterator[Savings]:
         _active.reset(token)
 
 
+def stage1_folder() -> Path | None:
+    """Return the folder of the cache that is open; None if none is."""
+    kept = _active.get()
+    return None if kept is None else kept.folder
+
+
 def fitted_encoder(
     encoder: Encoder, train: LabelledTexts, validation: LabelledTexts | None = None
 ) -> Encoder:
@@ -77,6 +83,7 @@ def fitted_encoder(
     if kept is None:
         return encoder.fit(train, validation)
     parts: list[Ingredient] = [encoder.name, _decisive_settings(encoder), _code_digest()]
+    parts.append(encoder.outside_parts())
     for documents in (train, validation):
         parts += [None] if documents is None else [documents.texts, documents.targets]
     key = digest(parts)

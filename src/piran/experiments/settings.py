@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from piran.encoders.base import ENCODERS
+from piran.encoders.pretrained import HOW_TO_INSTALL, is_available
 from piran.errors import SettingError, UnknownNameError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
@@ -15,9 +17,46 @@ from piran.registry import suggestion
 
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
+    "balanced": {"encoder": "hybrid"},
 }
 """Named sets of settings, nothing more; what a user sets by hand comes on top."""
 DEFAULT_PRESET = "quick"
+"""Of suites and of Python: the same on every machine."""
+PREFERRED_PRESET = "balanced"
+"""Of the command line, where it can be had."""
+
+
+@dataclass(frozen=True)
+class PresetChoice:
+    """The preset that a command takes."""
+
+    name: str | None
+    reason: str = ""
+    """Why, for the user to read; empty where the user said so."""
+
+
+def choose_preset(method: str, *, preset: str | None, encoder: str | None) -> PresetChoice:
+    """Choose for a user who left the preset or its encoder open; ``encoder`` is None for auto.
+
+    That is the preset balanced where the extra [transformers] is installed, otherwise quick.
+    """
+    takes_presets = "encoder" in METHODS[method].setting_names({})
+    wanted = preset or PREFERRED_PRESET
+    if encoder is not None or not takes_presets or PRESETS.get(wanted) != {"encoder": "hybrid"}:
+        return PresetChoice(preset)
+    if not is_available():
+        return PresetChoice(
+            DEFAULT_PRESET,
+            f"Preset {DEFAULT_PRESET} (TF-IDF), as {wanted} needs a transformer that is not installed "
+            f"({HOW_TO_INSTALL}).",
+        )
+    if preset is not None:
+        return PresetChoice(preset)
+    return PresetChoice(
+        wanted,
+        f"Preset {wanted} (TF-IDF and a frozen transformer), as the extra [transformers] is "
+        f"installed; --preset {DEFAULT_PRESET} takes seconds.",
+    )
 
 
 def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from piran.data.corpus import Documents
 from piran.data.labels import LabelSpace, held_out_rows
 from piran.encoders.base import LabelledTexts
+from piran.encoders.instance_cache import instance_cache
 from piran.errors import DataError, ModelFolderError, NotFittedError, PiranError, SettingError
 from piran.metrics import Thresholds, tune_global, tune_groups, tune_per_label
 from piran.registry import Registry, suggestion
@@ -57,6 +58,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
     history_: list[dict[str, float]] = field(init=False)
     stop_reason_: str | None = field(init=False)
 
+    @instance_cache()  # documents are encoded more than once while fitting
     def fit(
         self,
         texts: Texts,

@@ -163,7 +163,7 @@ class PiranClassifier(Method):
             "encoder": encoder.name,
             **{key: getattr(self, key) for key in OWN_SETTINGS},
             "references": list(self.references),
-            **{key: getattr(encoder, key) for key in _keys(type(encoder))},
+            **{key: value for key, value in encoder.settings().items() if key != "seed"},
             **{key: getattr(head, key) for key in sorted(HEAD_SETTINGS)},
         }
 

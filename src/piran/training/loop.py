@@ -9,6 +9,7 @@ averaged weights.
 import logging
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -247,16 +248,18 @@ def apply_network(
     *,
     batch_size: int = 64,
     description: str = "Predicting",
+    advance: Advance | None = None,
 ) -> FloatArray:
     """Return the network's output for each document, in their order: (n_documents, ...), float32.
 
     Dropout is off. Batches hold documents of similar length; neither their make-up nor the padding
-    changes an output.
+    changes an output. ``advance`` belongs to a task that this is a part of; otherwise it is one itself.
     """
     was_training, device = network.training, device_of(network)
     network.eval()
     outputs: FloatArray | None = None
-    with torch.inference_mode(), task(description, total=len(token_ids)) as advance:
+    progress = nullcontext(advance) if advance else task(description, total=len(token_ids))
+    with torch.inference_mode(), progress as advance:
         for batch in sorted_batches(token_ids, batch_size=batch_size):
             batch = batch.to(device)
             output = network(batch.token_ids, batch.lengths).cpu().numpy()  # (batch, ...)
