@@ -113,15 +113,19 @@ def bench(
     if not dry_run:
         from piran.cli.live import suite_shown
 
-        with suite_shown(SuiteWatch(standing, runner.n_at_once())) as observer:
-            standing = run_suite(
-                plan,
-                folder,
-                runner,
-                only=only or (),
-                observer=observer,
-                retry_failed=retry_failed,
-            )
+        try:
+            with suite_shown(SuiteWatch(standing, runner.n_at_once())) as observer:
+                standing = run_suite(
+                    plan,
+                    folder,
+                    runner,
+                    only=only or (),
+                    observer=observer,
+                    retry_failed=retry_failed,
+                )
+        except KeyboardInterrupt:
+            say("Stopped. Run the same command again to go on.")
+            raise
     _show(plan, standing, folder, as_json=as_json)
     if standing.count("failed") and not dry_run:
         raise CellsFailedError(
