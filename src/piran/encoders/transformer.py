@@ -1,7 +1,7 @@
 """A frozen transformer: what a network has learned from much other text, without training it."""
 
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.cache import digest
@@ -52,6 +52,12 @@ class TransformerEncoder(Encoder):
     """
 
     name: ClassVar[str] = "transformer"
+    head_settings: ClassVar[dict[str, Any]] = {
+        "l2": 0.1,
+        "n_prototype_documents": 1,
+        "n_generated": 30,
+        "max_directions": None,
+    }
 
     def __init__(
         self,
