@@ -145,3 +145,8 @@ def test_the_papers_tables_agree_with_each_other(dataset: str) -> None:
         assert f"{mean:.2f}" == f"{paper.paper_score(dataset, method, 'micro_f1_at_0.5'):.2f}"
     comparison = compare_runs(theirs.piran_runs, theirs.baseline_runs)
     assert f"{comparison.pooled_p:.5f}" == theirs.p_value
+
+
+def test_a_metric_that_no_record_has_is_no_column(tmp_path: Path) -> None:
+    (table,) = tables_of(tmp_path, "ranking")
+    assert table.columns == ("method", "P@1", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")

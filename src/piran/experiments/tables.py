@@ -155,6 +155,11 @@ def _metrics_table(
     systems: Sequence[SystemRuns] | None = None,
 ) -> Table:
     systems = dataset.systems(CONTROLS) if systems is None else systems
+    columns = {
+        column: metric
+        for column, metric in columns.items()
+        if any(runs.has(metric) for runs in systems)  # records of older versions lack some
+    }
     rows = with_best_marked(
         [
             (
