@@ -28,6 +28,8 @@ def test_sweeps_are_one_row_and_the_rest_is_estimated(tmp_path: Path) -> None:
     assert watch.seconds_left() is None
     watch.started(cells[0])
     watch.started(cells[1])
+    clock.now += 3
+    watch.progressed(cells[0], "Starting", None)  # until here its process was loading libraries
     watch.progressed(cells[1], "Training", 0.5)
     clock.now += 10
     watch.ended(cells[0], has_failed=False, message="")

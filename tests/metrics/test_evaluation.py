@@ -31,7 +31,7 @@ def evaluated(documents: ScoredDocuments, batch_size: int = 1024) -> Evaluation:
 
 
 def test_all_promised_metrics_are_there() -> None:
-    ranked = {f"{name}@{k}" for name in ("P", "nDCG", "PSP") for k in (1, 3, 5)}
+    ranked = {f"{name}@{k}" for name in ("P", "RP", "nDCG", "PSP") for k in (1, 3, 5)}
     cut = set(F1_NAMES) | {f"{name}_at_0.5" for name in F1_NAMES}
     counts = {"n_documents", "n_labels", "n_tail_labels"}
     assert evaluated(scored_documents()).metrics().keys() == ranked | cut | counts

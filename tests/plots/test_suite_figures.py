@@ -65,6 +65,21 @@ def test_a_sensitivity_curve_is_in_the_order_of_its_values(results: SuiteResults
     assert [text.get_text() for text in legend.get_texts()] == ["PIRAN", "No-Aug"]
 
 
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [((True, False), ("yes", "no")), (("tfidf", "bilstm"), ("tfidf", "bilstm"))],
+)
+def test_a_setting_that_is_no_number_keeps_its_order(
+    tmp_path: Path, values: tuple[object, ...], names: tuple[str, ...]
+) -> None:
+    sweeps = {f"s@{value}": ("s", {"setting": value}) for value in values}
+    records = [made_record(name, 0, {"piran": {}}, method="piran") for name in sweeps]
+    (dataset,) = read_results(write_made_suite(tmp_path, records, sweeps=sweeps)).datasets
+    curve = sensitivity_data(dataset.sweeps["s"], TAIL)
+    assert (curve.values, curve.names) == ((0.0, 1.0), names)
+    assert [tick.get_text() for tick in draw_sensitivity(curve).get_xticklabels()] == list(names)
+
+
 def test_a_grid_has_the_first_setting_in_its_rows(results: SuiteResults) -> None:
     grid = setting_grid_data(results.datasets[0].sweeps["weights"], TAIL)
     np.testing.assert_allclose(grid.means, [[30.1, 30.5], [40.1, 40.5]])

@@ -39,11 +39,15 @@ def bench(
         int | None, typer.Option(metavar="N", help="Run seeds 0 to N-1, for example 5.")
     ] = None,
     jobs: Annotated[
-        int, typer.Option(metavar="N", help="Cells at a time, each in a process, for example 2.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Cells at a time, for example 2; else 1, or all processors of a Ray cluster.",
+        ),
+    ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Threads of a cell; else 1 if --jobs is more than 1."),
+        typer.Option(metavar="N", help="Threads of a cell; else 1 if cells run side by side."),
     ] = None,
     engine: Annotated[
         str, typer.Option(metavar="local|ray", help="Where cells run: here, or on a Ray cluster.")
@@ -52,7 +56,7 @@ def bench(
         str | None,
         typer.Option(
             metavar="HOST:PORT|auto",
-            help="With --engine ray: a running cluster's address; else one is started here.",
+            help="With --engine ray: a cluster begun with ray start --head; else one is started here.",
         ),
     ] = None,
     only: Annotated[
@@ -99,7 +103,7 @@ def bench(
 
     described = read_suite(suite)
     folder = out or RUNS / described.name
-    runner, n_at_once = _engine(engine, jobs, threads, address)
+    runner = _engine(engine, jobs, threads, address)
     fields = (text_field, label_field, label_separator, hold_out)
     sources = [DataSource(name, *fields) for name in data] if data else None
     with progress_shown():
@@ -109,15 +113,19 @@ def bench(
     if not dry_run:
         from piran.cli.live import suite_shown
 
-        with suite_shown(SuiteWatch(standing, n_at_once)) as observer:
-            standing = run_suite(
-                plan,
-                folder,
-                runner,
-                only=only or (),
-                observer=observer,
-                retry_failed=retry_failed,
-            )
+        try:
+            with suite_shown(SuiteWatch(standing, runner.n_at_once())) as observer:
+                standing = run_suite(
+                    plan,
+                    folder,
+                    runner,
+                    only=only or (),
+                    observer=observer,
+                    retry_failed=retry_failed,
+                )
+        except KeyboardInterrupt:
+            say("Stopped. Run the same command again to go on.")
+            raise
     _show(plan, standing, folder, as_json=as_json)
     if standing.count("failed") and not dry_run:
         raise CellsFailedError(
@@ -126,15 +134,16 @@ def bench(
         )
 
 
-def _engine(name: str, jobs: int, threads: int | None, address: str | None) -> "tuple[Engine, int]":
-    """Return the engine and how many cells it runs at a time."""
-    from piran.experiments.engines import LocalEngine
+def _engine(name: str, jobs: int | None, threads: int | None, address: str | None) -> "Engine":
+    from piran.experiments.engines import LocalEngine, RayEngine
 
-    if name == "local":
-        if address is not None:
-            raise SettingError("--address is for --engine ray; leave it out with --engine local.")
-        return LocalEngine(jobs, threads), jobs
-    raise SettingError(f"--engine must be one of {', '.join(ENGINES)}, got {name!r}.")
+    if name == "ray":
+        return RayEngine(address, jobs=jobs, threads=threads)
+    if name != "local":
+        raise SettingError(f"--engine must be one of {', '.join(ENGINES)}, got {name!r}.")
+    if address is not None:
+        raise SettingError("--address is for --engine ray; leave it out with --engine local.")
+    return LocalEngine(1 if jobs is None else jobs, threads)
 
 
 def _say_beginning(standing: "Standing", folder: Path, *, retry_failed: bool) -> None:

@@ -30,7 +30,7 @@ class _LiveTable:
         table.add_column("done", justify="right")
         table.add_column("failed", justify="right")
         table.add_column("a cell", justify="right")
-        table.add_column("now", min_width=28)
+        table.add_column("now", min_width=22)
         last = ""
         for (dataset, name), row in watch.rows.items():
             failed = f"[red]{row.n_failed}[/red]" if row.n_failed else ""

@@ -28,8 +28,8 @@ def table(
         typer.Option(
             "--table",
             metavar="NAME",
-            help="datasets, comparison, significance, tail (the paper's), f1, ranking, ablation, "
-            "sensitivity, cost, or all; repeat. Without it, the paper's.",
+            help="datasets, comparison, significance, tail (the paper's), f1, ranking, subsets, "
+            "groups, ablation, sensitivity, cost, or all; repeat. Without it, the paper's.",
         ),
     ] = None,
     form: Annotated[

@@ -14,6 +14,8 @@ from piran.types import LabelSet
 if TYPE_CHECKING:
     import pandas
 
+CountRange = tuple[int, int | None]
+"""The least and the most training documents of a label, both included; None: without an end."""
 VALIDATION_NAMES = ("validation", "dev", "val")
 """What files and datasets call the validation split, in the order they are looked for."""
 
@@ -124,6 +126,10 @@ class Corpus:
     """Tail labels as a number or fraction, as the dataset's card has it; None: two thirds."""
     label_descriptions: dict[str, str] = field(default_factory=dict)
     """A sentence or name for some of the labels; may be empty."""
+    test_subsets: dict[str, list[int]] = field(default_factory=dict)
+    """Test documents to report on apart as well, by name, as their places in ``test``."""
+    label_groups: dict[str, CountRange] = field(default_factory=dict)
+    """Labels to report on apart as well, by name, as the least and most training documents."""
 
     @classmethod
     def from_splits(cls, name: str, splits: Mapping[str, Documents]) -> "Corpus":

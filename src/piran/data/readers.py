@@ -72,6 +72,17 @@ def read_texts(path: str | Path, *, text_field: str = RowFields.text_field) -> I
         yield names.text(row, where)
 
 
+def rows_with_field(path: str | Path, name: str) -> list[int]:
+    """Return the places, from 0, of the rows of a JSON file that have a field of this name.
+
+    In tables every row has every field, so there are none.
+    """
+    if FileFormat.of(Path(path)).format not in ("jsonl", "json"):
+        return []
+    rows = _rows(Path(path), RowFields())
+    return [place for place, (_, row) in enumerate(rows) if isinstance(row, dict) and name in row]
+
+
 def write_documents(documents: Documents, path: str | Path) -> None:
     """Write documents to a file, whole or not at all; its extension says the format."""
     path = Path(path)

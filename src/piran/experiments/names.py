@@ -6,6 +6,7 @@ METHOD_NAMES = {
     "httn": "HTTN",
     "leap": "LEAP",
     "linear": "Linear",
+    "linear-threshold": "Linear-SCutFBR",
     "ltmcp": "LTMCP",
     "oltr": "OLTR",
     "piran": "PIRAN",

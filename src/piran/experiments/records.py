@@ -58,6 +58,10 @@ class SystemScores(_Part):
     """F1 of each label in percent, with the saved thresholds."""
     label_f1_at_half: list[float]
     """F1 of each label in percent, at 0.5."""
+    subsets: dict[str, dict[str, float]] = {}
+    """The metrics on parts of the test documents that the dataset's card names."""
+    groups: dict[str, dict[str, float]] = {}
+    """Metrics over groups of labels by frequency that the dataset's card names."""
 
 
 class TailPicture(_Part):
@@ -110,8 +114,19 @@ class RunRecord(_Part):
     def write(self, folder: Path) -> Path:
         """Write ``record.json`` into ``folder`` and return its path."""
         path = folder / RECORD_NAME
-        write_text_atomically(path, self.model_dump_json(indent=1) + "\n")
+        write_text_atomically(path, self.to_json())
         return path
+
+    def to_json(self) -> str:
+        """Return the record as JSON, one line a field: short enough to keep, still fit for diffs."""
+        fields = self.model_dump(mode="json")
+        for scores in fields[
+            "systems"
+        ].values():  # most tail labels have an F1 of 0: write 0, not 0.0
+            for key in ("label_f1", "label_f1_at_half"):
+                scores[key] = [int(f1) if f1 == int(f1) else f1 for f1 in scores[key]]
+        lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in fields.items()]
+        return "{" + ",\n ".join(lines) + "}\n"
 
     @classmethod
     def read(cls, path: Path) -> "RunRecord":

@@ -13,7 +13,7 @@ from typing import Any
 
 from piran.errors import DataError
 from piran.experiments.cells import as_json, failure_in, finished_record
-from piran.experiments.records import RunRecord
+from piran.experiments.records import RunRecord, SystemScores
 from piran.experiments.suite import DATASET_FILE, read_plan
 
 NOT_CONVERGED = "not converged"
@@ -48,6 +48,10 @@ class SystemRuns:
     n_failed: int = 0
     point: Mapping[str, Any] = field(default_factory=dict)
     """Values of the varied settings, for a point of a sweep."""
+    subset: str | None = None
+    """The part of the test documents that the metrics are of; None: all."""
+    group: str | None = None
+    """The group of labels that the metrics are of; None: all."""
 
     @property
     def is_reference(self) -> bool:
@@ -66,12 +70,20 @@ class SystemRuns:
 
     def has(self, metric: str) -> bool:
         """Return whether there is a run, and every run has the metric."""
-        runs = [record.systems[self.system].metrics for record in self.records]
+        runs = [self._metrics(record) for record in self.records]
         return bool(runs) and all(metric in metrics for metrics in runs)
 
     def values(self, metric: str) -> list[float]:
         """Return a metric of each seed."""
-        return [record.systems[self.system].metrics[metric] for record in self.records]
+        return [self._metrics(record)[metric] for record in self.records]
+
+    def _metrics(self, record: RunRecord) -> Mapping[str, float]:
+        scores = record.systems[self.system]
+        if self.subset is not None:
+            return scores.subsets.get(self.subset, {})
+        if self.group is not None:
+            return scores.groups.get(self.group, {})
+        return scores.metrics
 
     def mean(self, metric: str) -> Mean:
         """Return a metric over the seeds."""
@@ -97,6 +109,21 @@ class DatasetResults:
     def cell(self, name: str) -> SystemRuns | None:
         """Return a cell by name, None if it has no results here."""
         return next((runs for runs in self.cells if runs.cell == name and runs.records), None)
+
+    @property
+    def subsets(self) -> list[str]:
+        """Parts of the test documents that the records tell of."""
+        return list(dict.fromkeys(name for scores in self._scores() for name in scores.subsets))
+
+    @property
+    def groups(self) -> list[str]:
+        """Groups of labels that the records tell of."""
+        return list(dict.fromkeys(name for scores in self._scores() for name in scores.groups))
+
+    def _scores(self) -> Iterator[SystemScores]:
+        for runs in self.cells:
+            for record in runs.records:
+                yield record.systems[runs.system]
 
     def systems(self, references: Sequence[str] = ()) -> list[SystemRuns]:
         """Return the cells that have results, each behind those of its named reference points."""

@@ -13,6 +13,7 @@ from piran.data.corpus import Corpus, Documents
 from piran.data.labels import LabelSpace
 from piran.errors import DataError
 from piran.experiments.memory import peak_memory_mb
+from piran.experiments.parts import PartEvaluation
 from piran.experiments.picture import tail_picture
 from piran.experiments.records import (
     RECORD_NAME,
@@ -83,7 +84,7 @@ def measure(corpus: Corpus, method: Method, *, name: str, model: Path | None = N
         with clock.step("save"):
             method.save(model)
     with clock.step("evaluate"):
-        systems, test_counts = evaluate_systems(method, corpus.test)
+        systems, test_counts = evaluate_systems(method, corpus)
     return RunRecord(
         name=name,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -124,16 +125,18 @@ def check_division(corpus: Corpus, labels: LabelSpace) -> None:
             )
 
 
-def evaluate_systems(
-    method: Method, test: Documents | None
-) -> tuple[dict[str, SystemScores], list[int]]:
+def evaluate_systems(method: Method, corpus: Corpus) -> tuple[dict[str, SystemScores], list[int]]:
     """Score the test documents a block at a time; also return how many have each label."""
-    n_labels = len(method.labels_)
+    test = corpus.test
     if test is None or not len(test):
-        return {}, [0] * n_labels
+        return {}, [0] * len(method.labels_)
     targets = method.labels_.matrix(test.label_sets)
     evaluations: dict[str, dict[str, Evaluation]] = {
         system: _evaluations(method, policies)
+        for system, policies in method.policy_thresholds_.items()
+    }
+    parts = {
+        system: PartEvaluation(corpus, method, policies[method.thresholds].values)
         for system, policies in method.policy_thresholds_.items()
     }
     first = 0
@@ -143,11 +146,12 @@ def evaluate_systems(
             for system, scores in method.system_scores(part).items():
                 for evaluation in evaluations[system].values():
                     evaluation.update(block, scores)
+                parts[system].update(first, block, scores)
             first += len(part)
             advance(len(part))
     counts = next(iter(evaluations[method.name].values())).label_documents
     return {
-        system: _system_scores(by_policy, method.thresholds)
+        system: _system_scores(by_policy, method.thresholds, parts[system])
         for system, by_policy in evaluations.items()
     }, counts.tolist()
 
@@ -218,7 +222,9 @@ def _evaluations(method: Method, policies: dict[str, Thresholds]) -> dict[str, E
     }
 
 
-def _system_scores(evaluations: dict[str, Evaluation], saved: str) -> SystemScores:
+def _system_scores(
+    evaluations: dict[str, Evaluation], saved: str, parts: PartEvaluation
+) -> SystemScores:
     """Combine the evaluations of all policies; keys without a suffix are of the saved one."""
     metrics = evaluations[saved].metrics()
     for policy, evaluation in evaluations.items():
@@ -229,6 +235,8 @@ def _system_scores(evaluations: dict[str, Evaluation], saved: str) -> SystemScor
         metrics={key: round(value, 4) for key, value in metrics.items()},
         label_f1=_rounded(evaluations[saved].label_f1()),
         label_f1_at_half=_rounded(evaluations[saved].label_f1_at_half()),
+        subsets=parts.subsets(),
+        groups=parts.groups(),
     )
 
 

@@ -33,6 +33,17 @@ def setting_name(setting: str) -> str:
     return SETTING_NAMES.get(setting, setting)
 
 
+def value_name(value: object) -> str:
+    """Return a setting's value as a reader knows it.
+
+    >>> value_name(0.10), value_name(True), value_name("tfidf")
+    ('0.1', 'yes', 'tfidf')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
 def sweep_tables(results: SuiteResults) -> list[Table]:
     """Return the points of each sweep as rows, a table for each sweep and dataset."""
     tables = []
@@ -56,4 +67,4 @@ def _row(runs: SystemRuns) -> Row:
     scores = [
         Score.of(runs.mean(metric)) if runs.has(metric) else None for metric in COLUMNS.values()
     ]
-    return *(str(value) for value in runs.point.values()), *scores
+    return *(value_name(value) for value in runs.point.values()), *scores

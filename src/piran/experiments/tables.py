@@ -1,6 +1,7 @@
 """The paper's six tables from the records of a suite, and those that it leaves out."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from piran.experiments import paper
 from piran.experiments.ablation import ablation_table
@@ -38,10 +39,17 @@ F1_COLUMNS = {
     for suffix, where in (("_at_0.5", "at 0.5"), ("", "tuned"))
     for group in GROUPS
 }
-RANKING_COLUMNS = {name: name for name in ("P@1", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")}
+RANKING_COLUMNS = {
+    name: name for name in ("P@1", "P@5", "RP@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")
+}
 COMPARISON_COLUMNS = {
     "F1-score" if metric == "micro_f1_at_0.5" else metric: metric for metric in paper.COLUMNS
 }
+GROUP_COLUMNS = {"RP@5": "RP@5", "nDCG@5": "nDCG@5", "micro-F1": "micro_f1_at_0.5"}
+GROUP_NOTE = (
+    "Scores cut down to the labels of a group; rankings over the documents that have one of them, "
+    "micro-F1 at 0.5 over all documents."
+)
 FULL_SET = (
     "The tail F1 is the mean over the tail labels of their F1 on all test documents; a label that is "
     "never predicted counts 0."
@@ -90,17 +98,63 @@ def f1_tables(results: SuiteResults) -> list[Table]:
 
 def ranking_tables(results: SuiteResults) -> list[Table]:
     """Precision and its propensity-scored form, which weighs rare labels more."""
-    note = "PSP@k as in Jain et al. (2016), divided by the best that is possible."
+    note = (
+        "RP@k as in Chalkidis et al. (2019); PSP@k as in Jain et al. (2016), divided by the best that "
+        "is possible."
+    )
     return [
         _metrics_table("ranking", f"Ranking on {dataset.name}", dataset, RANKING_COLUMNS, note)
         for dataset in results.datasets
     ]
 
 
+def subset_tables(results: SuiteResults) -> list[Table]:
+    """All methods on parts of the test documents, where a dataset's card names some."""
+    tables = []
+    for dataset in results.datasets:
+        for subset in dataset.subsets:
+            systems = [replace(runs, subset=subset) for runs in dataset.systems(CONTROLS)]
+            documents = [runs.mean("n_documents").value for runs in systems if runs.has("P@1")]
+            title = f"Comparison on {dataset.name}, {subset}"
+            note = f"The {documents[0]:,.0f} test documents {subset} alone."
+            columns = {**COMPARISON_COLUMNS, "tail F1": paper.TAIL_METRIC}
+            tables.append(_metrics_table("subsets", title, dataset, columns, note, systems))
+    return tables
+
+
+def group_tables(results: SuiteResults) -> list[Table]:
+    """Labels by frequency, where a dataset's card names groups; columns of Chalkidis et al. (2019)."""
+    tables = []
+    for dataset in results.datasets:
+        if dataset.groups:
+            rows = with_best_marked(
+                [_group_row(dataset, runs) for runs in dataset.systems(CONTROLS)]
+            )
+            names = [f"{group} {name}" for group in dataset.groups for name in GROUP_COLUMNS]
+            notes = (*seeds_note(rows), GROUP_NOTE, *left_out_notes(dataset.cells))
+            title = f"Labels of {dataset.name} by frequency"
+            tables.append(Table("groups", title, ("method", *names), rows, notes))
+    return tables
+
+
+def _group_row(dataset: DatasetResults, runs: SystemRuns) -> Row:
+    scores = [
+        _score(dataset.name, replace(runs, group=group), metric)
+        for group in dataset.groups
+        for metric in GROUP_COLUMNS.values()
+    ]
+    return display_name(runs.name), *scores
+
+
 def _metrics_table(
-    name: str, title: str, dataset: DatasetResults, columns: dict[str, str], note: str
+    name: str,
+    title: str,
+    dataset: DatasetResults,
+    columns: dict[str, str],
+    note: str,
+    systems: Sequence[SystemRuns] | None = None,
 ) -> Table:
-    systems = dataset.systems(CONTROLS)
+    systems = dataset.systems(CONTROLS) if systems is None else systems
     rows = with_best_marked(
         [
             (
@@ -117,7 +171,8 @@ def _metrics_table(
 def _score(dataset: str, runs: SystemRuns, metric: str) -> Entry:
     if not runs.has(metric):
         return None
-    figure = None if runs.is_reference else paper.paper_score(dataset, runs.cell, metric)
+    is_papers = not (runs.is_reference or runs.subset or runs.group)
+    figure = paper.paper_score(dataset, runs.cell, metric) if is_papers else None
     return Score.of(runs.mean(metric), figure)
 
 
@@ -193,6 +248,8 @@ TABLES: dict[str, Callable[[SuiteResults], list[Table]]] = {
     "tail": tail_table,
     "f1": f1_tables,
     "ranking": ranking_tables,
+    "subsets": subset_tables,
+    "groups": group_tables,
     "ablation": ablation_table,
     "sensitivity": sweep_tables,
     "cost": cost_tables,

@@ -62,9 +62,11 @@ class SuiteWatch:
         row.running.append(Running(cell, self._clock()))
 
     def progressed(self, cell: Cell, step: str, share: float | None) -> None:
-        """Remember what a cell is doing."""
+        """Remember what a cell is doing; with its first word a new process has loaded its libraries."""
         for running in self.rows[row_name(cell)].running:
             if running.cell is cell:
+                if not running.step:
+                    running.since = self._clock()
                 running.step, running.share = step, share
 
     def ended(self, cell: Cell, *, has_failed: bool, message: str) -> None:

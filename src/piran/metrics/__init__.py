@@ -1,6 +1,7 @@
 """Metrics of multi-label classification, each implemented once."""
 
 from piran.metrics.evaluation import Evaluation, evaluate_scores
+from piran.metrics.label_groups import GroupEvaluation
 from piran.metrics.significance import Comparison, compare_runs
 from piran.metrics.thresholds import (
     Thresholds,
@@ -13,6 +14,7 @@ from piran.metrics.thresholds import (
 __all__ = [
     "Comparison",
     "Evaluation",
+    "GroupEvaluation",
     "Thresholds",
     "compare_runs",
     "evaluate_scores",

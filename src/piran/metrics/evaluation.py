@@ -43,7 +43,7 @@ class Evaluation:
         self._inverse: FloatArray | None = None
         if n_train_documents is not None:
             self._inverse = ranking.inverse_propensity(labels.counts, n_train_documents)
-        self._sums = {f"{name}@{k}": 0.0 for name in ("P", "nDCG") for k in self.ks}
+        self._sums = {f"{name}@{k}": 0.0 for name in ("P", "RP", "nDCG") for k in self.ks}
         self._propensity = {k: np.zeros(2) for k in self.ks}  # gained, best possible
 
     @property
@@ -70,6 +70,7 @@ class Evaluation:
         ranked = ranking.rank(is_true, scores, max(self.ks))
         for k in self.ks:
             self._sums[f"P@{k}"] += float(ranking.precision_at_k(ranked, k).sum())
+            self._sums[f"RP@{k}"] += float(ranking.r_precision_at_k(ranked, k).sum())
             self._sums[f"nDCG@{k}"] += float(ranking.ndcg_at_k(ranked, k).sum())
             if self._inverse is not None:
                 self._propensity[k] += (

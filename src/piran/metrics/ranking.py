@@ -4,8 +4,9 @@ All of them look at the k best scores of a document. Conventions:
 
 - equal scores keep column order, so the more frequent label comes first;
 - P@k divides by k even where there are fewer than k labels in the space;
+- RP@k (R-Precision, Chalkidis et al. 2019) divides by min(k, number of true labels) instead of k;
 - nDCG@k discounts by rank and is normalised over min(k, number of true labels);
-- a document without labels counts as 0 in both, and enters the mean;
+- a document without labels counts as 0 in all three, and enters the mean;
 - PSP@k is Jain et al. (2016) divided by the best value that any ranking of the same documents has.
 """
 
@@ -64,6 +65,11 @@ def top_k(scores: FloatArray, k: int) -> IntArray:
 def precision_at_k(ranking: Ranking, k: int) -> FloatArray:
     """Return the share of the first k places that are true labels, shape (n_documents,)."""
     return np.asarray(ranking.hits[:, :k].sum(axis=1) / k)
+
+
+def r_precision_at_k(ranking: Ranking, k: int) -> FloatArray:
+    """Return the share of the true labels, of k at most, in the first k places, (n_documents,)."""
+    return np.asarray(ranking.hits[:, :k].sum(axis=1) / np.clip(ranking.n_true, 1, k))
 
 
 def ndcg_at_k(ranking: Ranking, k: int) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from piran.experiments.names import metric_name
 from piran.experiments.results import SystemRuns
-from piran.experiments.sweeps import setting_name
+from piran.experiments.sweeps import setting_name, value_name
 from piran.plots.style import AFTER, BEFORE, axes_or_new
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ class SensitivityCurve:
     setting: str
     metric: str
     values: tuple[float, ...]
+    """Where the points stand: the setting's values, or 0, 1, … where they are no numbers."""
+    names: tuple[str, ...]
+    """The setting's values as they are written."""
     means: tuple[float, ...]
     deviations: tuple[float, ...]
     """0 for a single seed."""
@@ -30,15 +33,19 @@ class SensitivityCurve:
 def sensitivity_data(
     points: Sequence[SystemRuns], metric: str, reference: float | None = None
 ) -> SensitivityCurve:
-    """Return the curve of a sweep over one setting whose values are numbers, in their order."""
+    """Return the curve of a sweep over one setting; numbers are put into their order."""
     done = [runs for runs in points if runs.has(metric)]
     (setting,) = points[0].point
-    done.sort(key=lambda runs: float(runs.point[setting]))
+    is_number = all(type(runs.point[setting]) in (int, float) for runs in done)
+    if is_number:
+        done.sort(key=lambda runs: float(runs.point[setting]))
+    values = [runs.point[setting] for runs in done]
     means = [runs.mean(metric) for runs in done]
     return SensitivityCurve(
         setting,
         metric,
-        tuple(float(runs.point[setting]) for runs in done),
+        tuple(float(value) for value in (values if is_number else range(len(values)))),
+        tuple(value_name(value) for value in values),
         tuple(mean.value for mean in means),
         tuple(mean.deviation or 0.0 for mean in means),
         reference,
@@ -57,6 +64,6 @@ def draw_sensitivity(curve: SensitivityCurve, ax: "Axes | None" = None) -> "Axes
         ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, frameon=False)
     ax.set_xlabel(setting_name(curve.setting))
     ax.set_ylabel(f"{metric_name(curve.metric)}, %")
-    ax.set_xticks(curve.values, [f"{value:g}" for value in curve.values])
+    ax.set_xticks(curve.values, curve.names)
     ax.grid(axis="y")
     return ax

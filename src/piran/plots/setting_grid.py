@@ -8,7 +8,7 @@ import numpy as np
 
 from piran.experiments.names import metric_name
 from piran.experiments.results import SystemRuns
-from piran.experiments.sweeps import setting_name
+from piran.experiments.sweeps import setting_name, value_name
 from piran.plots.style import axes_or_new
 from piran.types import FloatArray
 
@@ -65,7 +65,7 @@ def draw_setting_grid(grid: SettingGrid, ax: "Axes | None" = None) -> "Axes":
         (ax.yaxis, grid.rows, grid.settings[0]),
         (ax.xaxis, grid.columns, grid.settings[1]),
     ):
-        axis.set_ticks([place + 0.5 for place in range(len(values))], [f"{v:g}" for v in values])
+        axis.set_ticks([place + 0.5 for place in range(len(values))], list(map(value_name, values)))
         axis.set_label_text(setting_name(setting))
     ax.invert_yaxis()
     ax.set_title(f"{metric_name(grid.metric)}, %")

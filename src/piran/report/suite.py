@@ -21,7 +21,7 @@ from piran.storage import write_text_atomically
 MAX_CARDS = 4
 SECTIONS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "Data": (("datasets",), ("labels",)),
-    "Comparison": (("comparison", "f1"), ()),
+    "Comparison": (("comparison", "subsets", "f1", "groups"), ()),
     "Tail labels": (("tail",), ("frequency",)),
     "Significance": (("significance",), ("wins",)),
     "Ablation": (("ablation",), ("ablation",)),

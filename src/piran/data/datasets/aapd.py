@@ -32,5 +32,6 @@ CARD = DATASETS.register("aapd")(
         tail=24,
         layout=("text_train", "label_train"),
         reader=read_aapd,
+        subset_fields={"with raw text": "raw_text"},
     )
 )

@@ -1,10 +1,10 @@
 """What a dataset's card says, and the registry of cards."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from piran.data.corpus import Corpus
+from piran.data.corpus import Corpus, CountRange
 from piran.registry import Registry
 
 
@@ -25,6 +25,10 @@ class DatasetCard:
     """Glob patterns of files that a folder in the published format must hold."""
     reader: Callable[[Path], Corpus] | None = None
     """Reads a folder in the published format; None: only files of documents (train.jsonl.xz …)."""
+    subset_fields: Mapping[str, str] = field(default_factory=dict)
+    """Test documents to report on apart: the subset's name, and the field that marks its rows."""
+    label_groups: Mapping[str, CountRange] = field(default_factory=dict)
+    """Labels to report on apart: the group's name, least and most training documents."""
     embedded_folder: Path | None = None
     """Folder inside the package, for a dataset that comes with it."""
 

@@ -80,5 +80,6 @@ CARD = DATASETS.register("eurlex57k")(
         tail=3369,
         layout=("train/*.json",),
         reader=read_eurlex57k,
+        label_groups={"frequent": (51, None), "few": (1, 50), "zero": (0, 0)},
     )
 )

@@ -8,7 +8,7 @@ from typing import Unpack
 from piran.data.corpus import VALIDATION_NAMES, Corpus
 from piran.data.datasets.base import DATASETS, DatasetCard
 from piran.data.files import FORMATS, FileFormat, read_lines, read_text
-from piran.data.readers import read_documents, write_documents
+from piran.data.readers import read_documents, rows_with_field, write_documents
 from piran.data.rows import FieldOptions
 from piran.errors import DataError, PiranError, UnknownNameError
 from piran.registry import suggestion
@@ -77,15 +77,30 @@ def _from_folder(folder: Path, card: DatasetCard | None, name: str, fields: Fiel
             for split, path in files.items()
             if path is not None
         }
-        descriptions = read_label_descriptions(folder)
-        return replace(Corpus.from_splits(name, splits), tail=tail, label_descriptions=descriptions)
+        return replace(
+            Corpus.from_splits(name, splits),
+            tail=tail,
+            label_descriptions=read_label_descriptions(folder),
+            test_subsets=_subsets(card, files["test"]),
+            label_groups=dict(card.label_groups) if card else {},
+        )
     if card and card.reader and card.matches(folder):
-        return replace(card.reader(folder), name=name, tail=tail)
+        return replace(
+            card.reader(folder), name=name, tail=tail, label_groups=dict(card.label_groups)
+        )
     wanted = f", or the published files of {card.name} ({', '.join(card.layout)})" if card else ""
     raise DataError(
         f"{folder} has no train file; expected train.jsonl (or .{', .'.join(FORMATS[1:])}, each "
         f"also .gz or .xz) and optionally test and dev{wanted}, got {_contents(folder)}."
     )
+
+
+def _subsets(card: DatasetCard | None, test: Path | None) -> dict[str, list[int]]:
+    """Return the subsets of the test documents that the card names and the file marks."""
+    if card is None or test is None:
+        return {}
+    found = {name: rows_with_field(test, key) for name, key in card.subset_fields.items()}
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def _split_file(folder: Path, stems: tuple[str, ...]) -> Path | None:

@@ -3,5 +3,6 @@
 from piran.experiments.engines.base import Engine, Observer, Task, Unobserved
 from piran.experiments.engines.inline import InlineEngine
 from piran.experiments.engines.local import LocalEngine
+from piran.experiments.engines.ray import RayEngine
 
-__all__ = ["Engine", "InlineEngine", "LocalEngine", "Observer", "Task", "Unobserved"]
+__all__ = ["Engine", "InlineEngine", "LocalEngine", "Observer", "RayEngine", "Task", "Unobserved"]

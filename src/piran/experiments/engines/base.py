@@ -52,6 +52,9 @@ class Engine(Protocol):
     def run(self, tasks: Sequence[Task], observer: Observer) -> None:
         """Run all tasks, each leaving its file; a task that fails does not stop the others."""
 
+    def n_at_once(self) -> int:
+        """Return how many tasks run at a time."""
+
 
 def run_task(task: Task) -> Outcome:
     """Run one task in this process and return its outcome, not yet written."""

@@ -15,3 +15,7 @@ class InlineEngine:
             outcome = run_task(task)
             outcome.write(task.folder)
             observer.ended(task.cell, has_failed=outcome.has_failed, message=outcome.message)
+
+    def n_at_once(self) -> int:
+        """Return 1."""
+        return 1

@@ -45,6 +45,10 @@ class LocalEngine:
                 for connection in wait(list(busy)):
                     self._listen(busy[connection], observer)  # type: ignore[index]
 
+    def n_at_once(self) -> int:
+        """Return the number of processes."""
+        return self.jobs
+
     def _listen(self, worker: "_Worker", observer: Observer) -> None:
         """Pass on one message of a worker; if it has died, write down why and start another."""
         task = worker.task

@@ -44,6 +44,7 @@ def work(connection: Connection, n_threads: int | None) -> None:
             task = connection.recv()
         except EOFError:
             return
+        connection.send(Step("Starting", None))
         with watched_by(_Reporter(connection)):
             outcome = run_task(task)
         outcome.write(task.folder)
