@@ -47,8 +47,7 @@ class HybridEncoder(Encoder):
         "tail_l2": 0.1,
         "n_prototype_documents": 1,
         "n_generated": 30,
-        # Scaled blocks vary in many directions alike, so 95 % of the variance takes most of them
-        "max_directions": None,
+        "max_directions": None,  # as for TF-IDF; not varied
     }
 
     def __init__(
