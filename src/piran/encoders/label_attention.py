@@ -49,11 +49,12 @@ class LabelAttention(nn.Module):
 
     def __init__(self, state_dim: int, n_labels: int, *, reading_dim: int) -> None:
         super().__init__()
-        self.queries = nn.Parameter(torch.empty(n_labels, state_dim))
+        # Not small, as published: labels that begin with the same, even attention are slow to part.
+        self.queries = nn.Parameter(torch.randn(n_labels, state_dim))
         self.hidden = nn.Linear(state_dim, reading_dim)
         self.output = nn.Linear(reading_dim, 1, bias=False)
         self.bias = nn.Parameter(torch.zeros(n_labels))
-        for weight in (self.queries, self.hidden.weight, self.output.weight):
+        for weight in (self.hidden.weight, self.output.weight):
             nn.init.xavier_uniform_(weight)
 
     def forward(self, states: Tensor, lengths: Tensor, label_ids: Tensor | None = None) -> Tensor:

@@ -82,8 +82,8 @@ class XmlCnn(NetworkSettings, Method):
     Convolutions run over words; the authors' code runs them over the numbers of the word vectors,
     against their paper, and scores worse. Sizes are those of later reproductions.
 
-    Memory: four times the weights (Adam keeps two more numbers for each weight, training the best
-    weights), most of which are ``n_words * embedding_dim`` word vectors; in a batch, about
+    Memory: five times the weights (gradient, two numbers of Adam, the best weights), most of which are
+    ``n_words * embedding_dim`` word vectors; in a batch, about
     ``3 * n_documents * length * channels`` numbers, 0.1 GB for 64 documents of 130 words, and
     ``n_documents * n_labels``.
     """
