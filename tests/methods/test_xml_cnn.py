@@ -173,7 +173,7 @@ def test_seeds_decide_the_scores() -> None:
 def test_it_is_built_by_name_with_its_own_defaults() -> None:
     method = build_method("xml-cnn", {"filter_widths": [3], "loss": "focal"})
     assert isinstance(method, XmlCnn)
-    assert (method.filter_widths, method.loss, method.learning_rate) == ([3], "focal", 1e-3)
+    assert (method.filter_widths, method.loss, method.learning_rate) == ([3], "focal", 2e-3)
 
 
 @pytest.mark.parametrize("setting", [{"filter_widths": []}, {"n_segments": 0}, {"n_filters": 0}])

@@ -49,7 +49,7 @@ class LabelAttention(nn.Module):
 
     def __init__(self, state_dim: int, n_labels: int, *, reading_dim: int) -> None:
         super().__init__()
-        # Not small, as published: labels that begin with the same, even attention are slow to part.
+        # Larger than published (Xavier): labels that all begin with even attention are slow to part.
         self.queries = nn.Parameter(torch.randn(n_labels, state_dim))
         self.hidden = nn.Linear(state_dim, reading_dim)
         self.output = nn.Linear(reading_dim, 1, bias=False)

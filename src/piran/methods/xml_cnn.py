@@ -95,7 +95,11 @@ class XmlCnn(NetworkSettings, Method):
         "hidden_dim": 16,
     }
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
+    """Of Adam. Validation micro-F1 after four epochs on 3,000 documents of debtags was 27.3 with 0.001
+    and 31.8 with 0.002; after five on 4,000 it was 35.2 with 0.001 and 32.6 with 0.003."""
+    patience: int = 5
+    """As in later reproductions: on few documents the score may stand still for the first epochs."""
     n_filters: int = 128
     """Of each width."""
     filter_widths: Sequence[int] = (2, 4, 8)
