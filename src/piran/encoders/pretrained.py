@@ -21,6 +21,7 @@ from torch import Tensor, arange, nn
 from torch.nn.functional import normalize
 
 from piran.errors import MissingExtraError, SettingError
+from piran.training.runtime import Precision, computing_in
 from piran.types import IntArray
 
 if TYPE_CHECKING:
@@ -73,18 +74,25 @@ class Pretrained:
 
 
 class PooledTransformer(nn.Module):
-    """A transformer whose word pieces are averaged into one vector of length one."""
+    """A transformer whose word pieces are averaged into one vector of length one.
 
-    def __init__(self, transformer: "PreTrainedModel") -> None:
+    ``precision`` is that of the transformer alone: the mean and its length are taken in float32, and
+    so is whatever stands on top.
+    """
+
+    def __init__(self, transformer: "PreTrainedModel", precision: Precision = "float32") -> None:
         super().__init__()
         self.transformer = transformer
+        self.precision = precision
 
     def forward(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
         """Map (n_documents, length) to (n_documents, hidden_dim); padding stands at the end."""
         places = arange(token_ids.shape[1], device=token_ids.device)
         is_real = places < lengths[:, None]  # (n_documents, length)
-        output = self.transformer(input_ids=token_ids, attention_mask=is_real.long())
-        hidden = output.last_hidden_state * is_real[:, :, None]  # (n_documents, length, hidden_dim)
+        with computing_in(self.precision, token_ids.device):
+            output = self.transformer(input_ids=token_ids, attention_mask=is_real.long())
+        hidden = output.last_hidden_state.float()  # (n_documents, length, hidden_dim)
+        hidden = hidden * is_real[:, :, None]
         return normalize(hidden.sum(dim=1) / lengths[:, None], dim=1)
 
 
@@ -143,9 +151,9 @@ def find_pretrained(model: str) -> Pretrained:
 
 
 def load_pretrained(
-    pretrained: Pretrained, max_tokens: int
+    pretrained: Pretrained, max_tokens: int, precision: Precision = "float32"
 ) -> tuple[PooledTransformer, WordPieces]:
-    """Load the network, in float32 on the CPU, and its tokenizer."""
+    """Load the network, on the CPU with weights in float32, and its tokenizer."""
     require_transformers()
     from transformers import AutoModel, AutoTokenizer
 
@@ -158,7 +166,8 @@ def load_pretrained(
         tokenizer = AutoTokenizer.from_pretrained(str(pretrained.folder), **given)
     except (OSError, ValueError, KeyError) as error:
         raise SettingError(f"{pretrained.folder} cannot be loaded: {error}") from error
-    return PooledTransformer(network.float().eval()), WordPieces(tokenizer, max_tokens)
+    pooled = PooledTransformer(network.float().eval(), precision)
+    return pooled, WordPieces(tokenizer, max_tokens)
 
 
 def decisive_files(folder: Path) -> list[Path]:
