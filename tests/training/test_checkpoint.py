@@ -38,7 +38,7 @@ class BagOfWords(nn.Module):
 
     def forward(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
         if self.training:
-            self.n_batches += 1
+            self.n_batches.add_(1)
         total: Tensor = self.dropout(self.rows(token_ids)).sum(1)
         return total / lengths[:, None]
 

