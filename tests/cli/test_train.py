@@ -83,7 +83,15 @@ def test_a_training_that_was_stopped_goes_on_unless_told_otherwise(
     monkeypatch.setenv("PIRAN_CACHE", str(tmp_path / "cache"))
     quick = {**METHODS["xml-cnn"].quick_settings, "max_epochs": 3}
     settings = [part for key, value in quick.items() for part in ("--set", f"{key}={value}")]
-    command = ["train", data, "--method", "xml-cnn", "--out", tmp_path / "run", *settings]
+    command: list[str | Path] = [
+        "train",
+        data,
+        "--method",
+        "xml-cnn",
+        "--out",
+        tmp_path / "run",
+        *settings,
+    ]
 
     def stop(self: Checkpoint, snapshot: Snapshot) -> None:
         write(self, snapshot)
@@ -98,7 +106,9 @@ def test_a_training_that_was_stopped_goes_on_unless_told_otherwise(
         result = piran(*command, *arguments)
         assert message in result.stderr
         assert ("goes on" in result.stderr) == bool(message)
-        assert RunRecord.read(tmp_path / "run").epochs_run == 3
+        record = RunRecord.read(tmp_path / "run")
+        assert record.epochs_run == 3
+        assert (record.times.get("fit_before", 0) > 0) == bool(message)
         assert not (tmp_path / "cache" / "checkpoints").exists()
 
 

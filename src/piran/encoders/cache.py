@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from piran.encoders.base import Encoder, LabelledTexts
 from piran.errors import ModelFolderError
 from piran.storage import new_folder, read_arrays, read_json, save_state
-from piran.training.checkpoint import FOLDER, checkpoints, resumable
+from piran.training.checkpoint import FOLDER, checkpoints, resumable, resumed_seconds
 from piran.types import FloatArray, Texts
 
 CODE = ("encoders", "training", "data")
@@ -228,9 +228,9 @@ def _fit_and_save(
     folder: Path,
     savings: Savings,
 ) -> Encoder:
-    start = time.perf_counter()
+    start, before = time.perf_counter(), resumed_seconds()
     encoder.fit(train, validation)
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start + resumed_seconds() - before
     with new_folder(folder) as target:
         encoder.save(target / ENCODER)
         save_state(target, NOTE, {"seconds": seconds}, {})

@@ -110,6 +110,8 @@ class _Place:
     folder: Path
     is_resumed: bool
     tell: Tell
+    seconds: float = 0.0
+    """What the trainings that went on here had taken before."""
     used: list[Checkpoint] = field(default_factory=list)
 
 
@@ -159,6 +161,19 @@ def resumable(key: Callable[[], str], *, is_kept: bool = False) -> Iterator[None
         _training.reset(token)
     for checkpoint in training.used if training and is_kept else ():
         checkpoint.remove()
+
+
+def resumed_seconds() -> float:
+    """Return how long the trainings that went on in this block had taken before they were stopped."""
+    place = _place.get()
+    return 0.0 if place is None else place.seconds
+
+
+def count_resumed(seconds: float) -> None:
+    """Add what a training that goes on had taken before."""
+    place = _place.get()
+    if place is not None:
+        place.seconds += seconds
 
 
 def new_checkpoint() -> Checkpoint | None:

@@ -8,6 +8,7 @@ averaged weights.
 
 import logging
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from piran.progress import Advance, task
 from piran.training.checkpoint import (
     Checkpoint,
     Snapshot,
+    count_resumed,
     new_checkpoint,
     optimizer_snapshot,
     random_states,
@@ -172,10 +174,12 @@ class TrainingLoop:
             if checkpoint is not None and self._go_on(run, checkpoint):
                 progress(state.step)
             while not self._is_over(run):
+                start = time.perf_counter()
                 state.epoch += 1
                 progress.describe(f"Training, epoch {state.epoch} of {self.max_epochs}")
                 loss = self._train_epoch(state, documents, run.generator, progress)
                 run.history.append(self._finish_epoch(state, loss, score, run.best))
+                run.seconds += time.perf_counter() - start
                 if checkpoint is not None:
                     checkpoint.write(run.snapshot())
         if score is None:
@@ -196,6 +200,7 @@ class TrainingLoop:
             checkpoint.ignore(error)
             run.restore(fresh)
             return False
+        count_resumed(run.seconds)
         checkpoint.tell(f"Training goes on after epoch {run.state.epoch} of {self.max_epochs}.")
         return True
 
@@ -299,6 +304,8 @@ class _Run:
     best: _Best
     hooks: Sequence[Hook]
     history: list[dict[str, float]] = field(default_factory=list)
+    seconds: float = 0.0
+    """What the epochs have taken, in this process and before."""
 
     def snapshot(self) -> Snapshot:
         """Return a copy of it, on the CPU."""
@@ -314,6 +321,7 @@ class _Run:
         facts = {
             "epoch": state.epoch,
             "step": state.step,
+            "seconds": self.seconds,
             "history": [dict(entry) for entry in self.history],
             "best_epoch": best.epoch,
             "best_score": best.score,
@@ -339,6 +347,7 @@ class _Run:
         for number, hook in enumerate(self.hooks):
             hook.restore(parts.get(f"hook{number}", {}))
         state.epoch, state.step = int(facts["epoch"]), int(facts["step"])
+        self.seconds = float(facts["seconds"])
         self.history = [dict(entry) for entry in facts["history"]]
         self.best.weights = parts.get("best", {})
         self.best.epoch, self.best.score = int(facts["best_epoch"]), float(facts["best_score"])
