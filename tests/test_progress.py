@@ -20,6 +20,9 @@ class Recorder:
     def advance(self, task: int, steps: int) -> None:
         self.events.append(("advance", task, steps))
 
+    def describe(self, task: int, description: str) -> None:
+        self.events.append(("describe", task, description))
+
     def finish(self, task: int) -> None:
         self.events.append(("finish", task))
 
@@ -42,6 +45,15 @@ def test_a_watcher_is_told_of_start_steps_and_end() -> None:
         ("advance", 1, 3),
         ("finish", 1),
     ]
+
+
+def test_a_task_can_say_what_it_is_at() -> None:
+    recorder = Recorder()
+    with watched_by(recorder), task("Training", 5) as training:
+        training.describe("Training, epoch 1 of 2")
+    assert recorder.events[1] == ("describe", 1, "Training, epoch 1 of 2")
+    with task("Training") as unwatched:
+        unwatched.describe("nobody hears it")
 
 
 def test_tracking_advances_after_each_item() -> None:

@@ -7,7 +7,9 @@ import pytest
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "green", "apple", "pear", "pie", "tree")
 
 
-def write_tiny_transformer(folder: Path, *, seed: int = 0, hidden_dim: int = 8) -> Path:
+def write_tiny_transformer(
+    folder: Path, *, seed: int = 0, hidden_dim: int = 8, dropout: float = 0.1
+) -> Path:
     """Write model and tokenizer into a folder; skips the test where transformers is missing."""
     pytest.importorskip("transformers", reason="the extra [transformers] is not installed")
     import torch
@@ -21,6 +23,8 @@ def write_tiny_transformer(folder: Path, *, seed: int = 0, hidden_dim: int = 8) 
         intermediate_size=16,
         max_position_embeddings=64,
         initializer_range=0.5,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)

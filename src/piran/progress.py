@@ -22,8 +22,29 @@ class Watcher(Protocol):
     def advance(self, task: int, steps: int) -> None:
         """Count ``steps`` more steps of a task as done."""
 
+    def describe(self, task: int, description: str) -> None:
+        """Say anew what a task is at, in place of the description it began with."""
+
     def finish(self, task: int) -> None:
         """End a task, complete or not."""
+
+
+class Task:
+    """Work under way: called with a number of steps, it counts them as done."""
+
+    def __init__(self, watcher: Watcher | None = None, number: int = 0) -> None:
+        self._watcher = watcher
+        self._number = number
+
+    def __call__(self, steps: int) -> None:
+        """Count steps as done."""
+        if self._watcher is not None:
+            self._watcher.advance(self._number, steps)
+
+    def describe(self, description: str) -> None:
+        """Say what the work is at now."""
+        if self._watcher is not None:
+            self._watcher.describe(self._number, description)
 
 
 _watcher: ContextVar[Watcher | None] = ContextVar("piran_progress_watcher", default=None)
@@ -40,15 +61,15 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def task(description: str, total: int | None = None) -> Iterator[Advance]:
-    """Open a task and give a function that advances it by a number of steps."""
+def task(description: str, total: int | None = None) -> Iterator[Task]:
+    """Open a task, which is advanced by calling it with a number of steps."""
     watcher = _watcher.get()
     if watcher is None:
-        yield lambda steps: None
+        yield Task()
         return
     number = watcher.start(description, total)
     try:
-        yield lambda steps: watcher.advance(number, steps)
+        yield Task(watcher, number)
     finally:
         watcher.finish(number)
 

@@ -14,7 +14,8 @@ from piran.errors import DataError
 from piran.experiments import settings
 from piran.experiments.records import RunRecord
 from piran.experiments.run import check_out
-from piran.methods import load_method
+from piran.methods import METHODS, load_method
+from piran.training.checkpoint import Checkpoint, Snapshot
 from small_corpus import COUNTS, small_corpus
 
 CONTRACT = [
@@ -70,6 +71,45 @@ def test_train_prints_the_scores_of_the_contract_as_json(data: Path, tmp_path: P
     printed = json.loads(result.stdout)
     assert set(CONTRACT) <= set(printed)
     assert Path(printed["record"]).is_file()
+
+
+class PowerCutError(Exception):
+    """Ends a training in the middle."""
+
+
+def test_a_training_that_was_stopped_goes_on_unless_told_otherwise(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIRAN_CACHE", str(tmp_path / "cache"))
+    quick = {**METHODS["xml-cnn"].quick_settings, "max_epochs": 3}
+    settings = [part for key, value in quick.items() for part in ("--set", f"{key}={value}")]
+    command: list[str | Path] = [
+        "train",
+        data,
+        "--method",
+        "xml-cnn",
+        "--out",
+        tmp_path / "run",
+        *settings,
+    ]
+
+    def stop(self: Checkpoint, snapshot: Snapshot) -> None:
+        write(self, snapshot)
+        raise PowerCutError
+
+    write = Checkpoint.write
+    for arguments, message in ((["--no-resume"], ""), ([], "Training goes on after epoch 1 of 3.")):
+        monkeypatch.setattr(Checkpoint, "write", stop)
+        with pytest.raises(PowerCutError):
+            piran(*command, "--no-resume")
+        monkeypatch.setattr(Checkpoint, "write", write)
+        result = piran(*command, *arguments)
+        assert message in result.stderr
+        assert ("goes on" in result.stderr) == bool(message)
+        record = RunRecord.read(tmp_path / "run")
+        assert record.epochs_run == 3
+        assert (record.times.get("fit_before", 0) > 0) == bool(message)
+        assert not (tmp_path / "cache" / "checkpoints").exists()
 
 
 def test_the_same_seed_gives_the_same_scores_twice(data: Path, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from piran.encoders.instance_cache import instance_cache
 from piran.encoders.pretrained import DEFAULT_MODEL, is_available
 from piran.encoders.transformer import TransformerEncoder
 from piran.errors import MissingExtraError, ModelFolderError, NotFittedError, SettingError
+from piran.training import runtime
+from piran.training.runtime import PRECISIONS
 from tiny_transformer import write_tiny_transformer
 
 TEXTS = ["red apple", "green pear tree", "", "red green apple pear pie tree " * 5, "unheard"]
@@ -29,7 +31,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fitted(model: Path | str, **settings: Any) -> TransformerEncoder:
-    return TransformerEncoder(model=str(model), device="cpu", **settings).fit(TRAIN)
+    given = {"precision": "float32", "device": "cpu", **settings}
+    return TransformerEncoder(model=str(model), **given).fit(TRAIN)
 
 
 def test_an_instance_is_the_mean_of_the_word_pieces_at_length_one(tiny: Path) -> None:
@@ -51,6 +54,36 @@ def test_padding_does_not_change_an_instance(tiny: Path) -> None:
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(fitted(tiny, batch_size=1).encode(TEXTS), alone, atol=1e-5)
     assert np.abs(together[0] - together[1]).max() > 0.01
+
+
+def test_both_precisions_give_nearly_the_same_instances(tiny: Path) -> None:
+    exact, rounded = (fitted(tiny, precision=name).encode(TEXTS) for name in PRECISIONS[1:])
+    assert (exact * rounded).sum(axis=1).min() > 0.999
+    assert rounded.dtype == np.float32
+    assert not np.array_equal(exact, rounded)
+    # The mean and its length are taken in float32
+    np.testing.assert_allclose(np.linalg.norm(rounded, axis=1), 1, atol=1e-6)
+
+
+def test_instances_of_another_precision_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
+    with instance_cache(tmp_path):
+        for precision in PRECISIONS:
+            fitted(tiny, precision=precision).encode(TEXTS)
+    assert len(list(tmp_path.glob("*.sqlite"))) == 2  # auto is one of the others
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+def test_what_auto_comes_to_is_a_part_of_stage_1(
+    tiny: Path, is_native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "has_native_bfloat16", lambda device: is_native)
+    used = "bfloat16" if is_native else "float32"
+    assert fitted(tiny, precision="auto").outside_parts()[1:] == [used]
+
+
+def test_an_unknown_precision_is_refused(tiny: Path) -> None:
+    with pytest.raises(SettingError, match=r"precision must be one of .*, got 'float16'"):
+        fitted(tiny, precision="float16")
 
 
 def test_instances_have_length_one_and_the_size_of_the_transformer(tiny: Path) -> None:

@@ -114,6 +114,16 @@ def test_a_best_epoch_that_is_the_last_is_called_not_converged(training_set: Tra
     assert run(training_set, TrainingLoop(max_epochs=2), 0.1, 0.2).stop_reason == "not converged"
 
 
+def test_where_the_schedule_ends_the_best_epoch_may_be_the_last(
+    training_set: TrainingSet,
+) -> None:
+    class Planned(Hook):
+        fixes_length = True
+
+    loop = TrainingLoop(max_epochs=2, hooks=[Planned()])
+    assert run(training_set, loop, 0.1, 0.2).stop_reason == "max epochs"
+
+
 def test_without_patience_all_epochs_are_done(training_set: TrainingSet) -> None:
     outcome = run(training_set, TrainingLoop(max_epochs=6, patience=None), 0.5)
     assert len(outcome.history) == 6
@@ -237,6 +247,7 @@ class Counter:
     def __init__(self) -> None:
         self.totals: list[tuple[str, int | None]] = []
         self.steps = 0
+        self.descriptions: list[str] = []
 
     def start(self, description: str, total: int | None) -> int:
         self.totals.append((description, total))
@@ -244,6 +255,9 @@ class Counter:
 
     def advance(self, task: int, steps: int) -> None:
         self.steps += steps
+
+    def describe(self, task: int, description: str) -> None:
+        self.descriptions.append(description)
 
     def finish(self, task: int) -> None:
         pass
@@ -255,3 +269,4 @@ def test_progress_counts_the_steps(training_set: TrainingSet) -> None:
         trained(training_set, TrainingLoop(max_epochs=3, batch_size=30))
     assert counter.totals == [("Training", 12)]
     assert counter.steps == 12
+    assert counter.descriptions == [f"Training, epoch {epoch} of 3" for epoch in (1, 2, 3)]

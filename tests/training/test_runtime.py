@@ -1,4 +1,4 @@
-"""Threads, device, seed, and the environment before torch loads."""
+"""Threads, device, precision, seed, and the environment before torch loads."""
 
 import os
 import subprocess
@@ -11,6 +11,7 @@ import piran
 from piran.errors import SettingError
 from piran.training import (
     choose_device,
+    choose_precision,
     prepare_environment,
     seeded,
     seeded_generator,
@@ -73,6 +74,41 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
         choose_device("cuda")
     with pytest.raises(SettingError, match="device must be one of auto, cpu, cuda, got 'tpu'"):
         choose_device("tpu")
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "precision"),
+    [
+        ({"avx512_f": True, "avx512_bf16": True}, "bfloat16"),
+        ({"amx_bf16": True}, "bfloat16"),
+        ({"avx512_f": True, "avx512_bf16": False, "amx_bf16": False}, "float32"),
+        ({"architecture": "unheard of"}, "float32"),
+    ],
+)
+def test_bfloat16_is_for_processors_that_have_it(
+    capabilities: dict[str, object], precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    assert choose_precision("auto", torch.device("cpu")) == precision
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    assert choose_precision("auto", torch.device("cpu")) == "float32"
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+def test_bfloat16_is_for_gpus_that_have_it(
+    is_native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: is_native)
+    expected = "bfloat16" if is_native else "float32"
+    assert choose_precision("auto", torch.device("cuda")) == expected
+
+
+def test_a_precision_can_be_named_and_must_be_known() -> None:
+    for name in ("float32", "bfloat16"):
+        assert choose_precision(name, torch.device("cpu")) == name
+    with pytest.raises(SettingError, match="precision must be one of auto, float32, bfloat16"):
+        choose_precision("half", torch.device("cpu"))
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:

@@ -29,6 +29,9 @@ class _Bars:
     def advance(self, task: int, steps: int) -> None:
         self._progress.advance(TaskID(task), steps)
 
+    def describe(self, task: int, description: str) -> None:
+        self._progress.update(TaskID(task), description=description)
+
     def finish(self, task: int) -> None:
         self._progress.remove_task(TaskID(task))
 

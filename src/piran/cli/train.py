@@ -44,8 +44,8 @@ def train(
         str,
         typer.Option(
             metavar="auto|NAME",
-            help="What reads the texts: tfidf, transformer, hybrid (both), bilstm, or what the "
-            "preset says.",
+            help="What reads the texts: tfidf, transformer (frozen), finetuned (a transformer that "
+            "is trained), hybrid (several), bilstm, or what the preset says.",
         ),
     ] = "auto",
     tail: Tail = "auto",
@@ -64,6 +64,13 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any setting, for example l2=0.3; repeat."),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume/--no-resume",
+            help="Go on after the last epoch of the same training, if one was stopped, or begin anew.",
+        ),
+    ] = True,
     text_field: TextField = "text",
     label_field: LabelField = "labels",
     label_separator: LabelSeparator = None,
@@ -78,6 +85,8 @@ def train(
     - `piran train tickets.csv --label-field tags --hold-out 0.2 --out runs/tickets`
 
     - `piran train my-folder --encoder bilstm --seed 1 --set embeddings=skipgram --out runs/lstm`
+
+    - `piran train debtags --encoder finetuned --set max_epochs=3 --out runs/finetuned`
     """
     from piran.encoders.instance_cache import instance_cache, user_cache_folder
     from piran.experiments.run import check_out, run
@@ -88,6 +97,7 @@ def train(
         resolved_settings,
     )
     from piran.training import set_threads
+    from piran.training.checkpoint import FOLDER, checkpoints
 
     check_out(out)
     set_threads(threads)
@@ -98,7 +108,12 @@ def train(
         say(choice.reason)
     settings = resolved_settings(method, preset=choice.name, encoder=named, assignments=given)
     learner = build_method(method, {**settings, "seed": seed, **_given(tail=parse_tail(tail))})
-    with progress_shown(), instance_cache(user_cache_folder()):
+    cache = user_cache_folder()
+    with (
+        progress_shown(),
+        instance_cache(cache),
+        checkpoints(cache and cache / FOLDER, is_resumed=resume, tell=say),
+    ):
         corpus = load_corpus(
             data,
             text_field=text_field,

@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 from piran.encoders.base import Encoder, LabelledTexts
 from piran.errors import ModelFolderError
 from piran.storage import new_folder, read_arrays, read_json, save_state
+from piran.training.checkpoint import FOLDER, checkpoints, resumable, resumed_seconds
 from piran.types import FloatArray, Texts
 
 CODE = ("encoders", "training", "data")
@@ -60,11 +61,15 @@ _active: ContextVar[_Cache | None] = ContextVar("piran_stage1_cache", default=No
 
 @contextmanager
 def stage1_cache(folder: Path) -> Iterator[Savings]:
-    """Keep what stage 1 gives inside the block in ``folder``, and take from there what is kept."""
+    """Keep what stage 1 gives inside the block in ``folder``, and take from there what is kept.
+
+    Trainings that were stopped go on from their last epoch; their checkpoints lie there too.
+    """
     savings = Savings()
     token = _active.set(_Cache(Path(folder), savings))
     try:
-        yield savings
+        with checkpoints(Path(folder) / FOLDER):
+            yield savings
     finally:
         _active.reset(token)
 
@@ -80,20 +85,43 @@ def fitted_encoder(
 ) -> Encoder:
     """Return ``encoder`` fitted, or the same one as it was fitted before."""
     kept = _active.get()
+
+    def key() -> str:
+        settings, outside = encoder.settings(), encoder.outside_parts()
+        return training_key(encoder.name, settings, train, validation, outside=outside)
+
     if kept is None:
-        return encoder.fit(train, validation)
-    parts: list[Ingredient] = [encoder.name, _decisive_settings(encoder), _code_digest()]
-    parts.append(encoder.outside_parts())
-    for documents in (train, validation):
-        parts += [None] if documents is None else [documents.texts, documents.targets]
-    key = digest(parts)
-    folder = kept.folder / f"{encoder.name}-{key[:32]}"
+        with resumable(key):
+            return encoder.fit(train, validation)
+    stage1_key = key()
+    folder = kept.folder / f"{encoder.name}-{stage1_key[:32]}"
     with _locked(folder):
         fitted = _loaded(type(encoder), folder, kept.savings)
         if fitted is None:
-            fitted = _fit_and_save(encoder, train, validation, folder, kept.savings)
-    fitted.stage1_key_ = key
+            with resumable(lambda: stage1_key, is_kept=True):
+                fitted = _fit_and_save(encoder, train, validation, folder, kept.savings)
+    fitted.stage1_key_ = stage1_key
     return fitted
+
+
+def training_key(
+    name: str,
+    settings: Mapping[str, Any],
+    train: LabelledTexts,
+    validation: LabelledTexts | None,
+    *,
+    outside: Sequence[str] = (),
+    code: Sequence[str] = CODE,
+) -> str:
+    """Return the digest of all that decides what is learned.
+
+    That is the name of what learns, its settings, what it hangs on outside of them, the documents,
+    and the code in these packages.
+    """
+    parts: list[Ingredient] = [name, _decisive(settings), _code_digest(tuple(code)), outside]
+    for documents in (train, validation):
+        parts += [None] if documents is None else [documents.texts, documents.targets]
+    return digest(parts)
 
 
 def encoded(encoder: Encoder, texts: Texts) -> FloatArray:
@@ -112,7 +140,7 @@ def kept_arrays(name: str, parts: Sequence[Ingredient], make: Callable[[], Array
     kept = _active.get()
     if kept is None:
         return make()
-    path = kept.folder / f"{name}-{digest([name, _code_digest(), *parts])[:32]}.safetensors"
+    path = kept.folder / f"{name}-{digest([name, _code_digest(CODE), *parts])[:32]}.safetensors"
     with _locked(path):
         if path.is_file():
             arrays = read_arrays(path)
@@ -153,20 +181,20 @@ def _pieces(part: Ingredient) -> Iterator[bytes | memoryview]:
         yield json.dumps(part, sort_keys=True, default=str).encode()
 
 
-def _decisive_settings(encoder: Encoder) -> Mapping[str, Any]:
+def _decisive(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings that change what is learned; a file named in one stands for its content."""
-    settings = {k: v for k, v in encoder.settings().items() if k not in NOT_DECISIVE}
-    for name, value in list(settings.items()):
+    decisive = {k: v for k, v in settings.items() if k not in NOT_DECISIVE}
+    for name, value in list(decisive.items()):
         if isinstance(value, str) and os.path.isfile(value):
             about = os.stat(value)
-            settings[name] = [value, about.st_size, about.st_mtime_ns]
-    return settings
+            decisive[name] = [value, about.st_size, about.st_mtime_ns]
+    return decisive
 
 
 @cache
-def _code_digest() -> str:
+def _code_digest(code: tuple[str, ...]) -> str:
     package = Path(__file__).parent.parent
-    files = sorted(file for part in CODE for file in (package / part).rglob("*.py"))
+    files = sorted(file for part in code for file in (package / part).rglob("*.py"))
     return digest([[file.read_text(encoding="utf-8") for file in files]])
 
 
@@ -200,9 +228,9 @@ def _fit_and_save(
     folder: Path,
     savings: Savings,
 ) -> Encoder:
-    start = time.perf_counter()
+    start, before = time.perf_counter(), resumed_seconds()
     encoder.fit(train, validation)
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start + resumed_seconds() - before
     with new_folder(folder) as target:
         encoder.save(target / ENCODER)
         save_state(target, NOTE, {"seconds": seconds}, {})

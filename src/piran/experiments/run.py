@@ -28,10 +28,13 @@ from piran.methods.base import MODEL, Method, in_blocks
 from piran.metrics import Evaluation, Thresholds
 from piran.progress import task
 from piran.storage import new_folder
+from piran.training.checkpoint import resumed_seconds
 from piran.types import FloatArray
 
 F1_KEYS = ("micro_f1", "macro_f1", "head_f1", "tail_f1")
 REPORT = "report.html"
+BEFORE = "fit_before"
+"""Key in the times of a record: seconds of training before it was stopped and went on in this run."""
 
 
 @dataclass
@@ -80,6 +83,8 @@ def measure(corpus: Corpus, method: Method, *, name: str, model: Path | None = N
             validation=corpus.validation,
             labels=labels,
         )
+    if resumed_seconds():
+        clock.times[BEFORE] = round(resumed_seconds(), 3)
     if model is not None:
         with clock.step("save"):
             method.save(model)

@@ -8,6 +8,7 @@ from piran.experiments.ablation import ablation_table
 from piran.experiments.cells import FROM_CACHE
 from piran.experiments.names import display_name
 from piran.experiments.results import DatasetResults, Mean, SuiteResults, SystemRuns
+from piran.experiments.run import BEFORE
 from piran.experiments.significance import significance_tables
 from piran.experiments.sweeps import sweep_tables
 from piran.experiments.table_data import (
@@ -231,7 +232,8 @@ def cost_tables(results: SuiteResults) -> list[Table]:
 
 
 def _cost_row(runs: SystemRuns) -> Row:
-    fit = [r.times["fit"] + r.times.get(FROM_CACHE, 0.0) for r in runs.records]
+    parts = ("fit", FROM_CACHE, BEFORE)
+    fit = [sum(r.times.get(part, 0.0) for part in parts) for r in runs.records]
     epochs = [float(r.epochs_run) for r in runs.records if r.epochs_run]
     columns = [
         fit,

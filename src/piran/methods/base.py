@@ -18,11 +18,13 @@ from sklearn.base import BaseEstimator
 from piran.data.corpus import Documents
 from piran.data.labels import LabelSpace, held_out_rows
 from piran.encoders.base import LabelledTexts
+from piran.encoders.cache import CODE, training_key
 from piran.encoders.instance_cache import instance_cache
 from piran.errors import DataError, ModelFolderError, NotFittedError, PiranError, SettingError
 from piran.metrics import Thresholds, tune_global, tune_groups, tune_per_label
 from piran.registry import Registry, suggestion
 from piran.storage import load_state, new_folder, read_json, save_state
+from piran.training.checkpoint import resumable
 from piran.types import FloatArray, LabelMatrix, LabelSet, LabelSets, Texts
 
 MODEL = "model"
@@ -82,7 +84,8 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
         self.n_train_documents_ = len(train_documents)
         self.history_, self.stop_reason_ = [], None
         train, held_out = self._divide(train_documents, validation)
-        self._fit(train, held_out)
+        with resumable(lambda: self._training_key(train, held_out)):
+            self._fit(train, held_out)
         self.policy_thresholds_ = {
             system: tune_policies(held_out.targets, scores, self.labels_)
             for system, scores in self.system_scores(held_out.texts).items()
@@ -207,6 +210,15 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
     def _without_unseen(self, scores: FloatArray) -> FloatArray:
         """Give labels without a training document the score 0."""
         return np.where(self.labels_.is_unseen, np.float32(0), scores)
+
+    def _training_key(self, train: LabelledTexts, validation: LabelledTexts) -> str:
+        """Return what the checkpoints of a training of its own are kept under."""
+        code = (*CODE, "methods")
+        # Of the labels, only which of them are tail labels is not in the targets
+        is_tail = "".join("01"[is_tail] for is_tail in self.labels_.is_tail.astype(int))
+        return training_key(
+            self.name, self.settings(), train, validation, outside=[is_tail], code=code
+        )
 
     def _divide(
         self, documents: Documents, validation: Documents | None

@@ -125,6 +125,23 @@ class FeatureClouds(Hook):
         deviations = self.statistics.cloud_deviations(self.is_head, self.is_tail)
         self.deviations = torch.from_numpy(deviations.astype(np.float32))
 
+    def snapshot(self) -> dict[str, Tensor]:
+        """Return what has been measured, and the state of the random numbers."""
+        kept = {"deviations": self.deviations, "random": self._generator.get_state()}
+        if self.statistics is not None:
+            kept["centres"] = torch.from_numpy(self.statistics.centres)
+            kept["variances"] = torch.from_numpy(self.statistics.variances)
+        return kept
+
+    def restore(self, snapshot: dict[str, Tensor]) -> None:
+        """Take up what :meth:`snapshot` returned."""
+        self.deviations = snapshot["deviations"]
+        self._generator.set_state(snapshot["random"])
+        self.statistics = None
+        if "centres" in snapshot:
+            centres, variances = snapshot["centres"].numpy(), snapshot["variances"].numpy()
+            self.statistics = AngleStatistics(centres, variances)
+
     def angles(self, targets: Tensor) -> Tensor:
         """Draw |a| for each document's tail labels, and 0 elsewhere: (n_documents, n_labels)."""
         drawn = torch.randn(targets.shape, generator=self._generator).abs() * self.deviations

@@ -8,10 +8,11 @@ averaged weights.
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -22,12 +23,24 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from piran.data.batches import Batch, shuffled_batches, sorted_batches
 from piran.errors import DataError, SettingError
 from piran.progress import Advance, task
+from piran.training.checkpoint import (
+    Checkpoint,
+    Snapshot,
+    count_resumed,
+    new_checkpoint,
+    optimizer_snapshot,
+    random_states,
+    restore_optimizer,
+    restore_random,
+)
 from piran.training.runtime import seeded, seeded_generator
 from piran.types import FloatArray, IntArray, LabelMatrix
 
 StopReason = Literal["early stopping", "max epochs", "not converged"]
 """Early stopping: no better score for ``patience`` epochs. Max epochs: all epochs done, the best
-before the last. Not converged: all done and the last was the best, so more would probably help."""
+before the last. Not converged: all done and the last was the best, so more would probably help; with
+a schedule that ends with the last epoch (:attr:`Hook.fixes_length`) that says nothing, and all epochs
+done are max epochs."""
 BatchLoss = Callable[[nn.Module, Batch, Tensor], Tensor]
 """From the network, a batch and its targets (n_documents, n_labels) to a scalar to minimise."""
 Score = Callable[[nn.Module], float]
@@ -79,6 +92,10 @@ class LoopState:
 class Hook:
     """Something done at fixed points of training; override what is needed."""
 
+    fixes_length: ClassVar[bool] = False
+    """Whether it plans training to its last epoch, for instance by a learning rate that falls to zero:
+    more epochs are then not more of the same training, but another one."""
+
     def before_epoch(self, state: LoopState) -> None:
         """Act before the first step of an epoch."""
 
@@ -90,6 +107,13 @@ class Hook:
 
     def after_epoch(self, state: LoopState, entry: dict[str, float]) -> None:
         """Act on the finished entry of the history; what is added to it is kept."""
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Return what it must know after an epoch to go on in another process, if anything."""
+        return {}
+
+    def restore(self, snapshot: dict[str, Tensor]) -> None:
+        """Take up what :meth:`snapshot` returned."""
 
 
 @dataclass(frozen=True)
@@ -138,23 +162,53 @@ class TrainingLoop:
         """Train the network in place and leave it with the weights of its best epoch.
 
         Without a ``score`` all epochs are done and the last weights stay. The same seed gives the
-        same weights; torch's global random state is as before afterwards.
+        same weights; torch's global random state is as before afterwards. Where checkpoints are kept
+        (:mod:`piran.training.checkpoint`), a training that was stopped goes on after its last epoch
+        and gives the weights that it would have given.
         """
-        generator = seeded_generator(self.seed)
         n_batches = math.ceil(len(documents.token_ids) / self.batch_size)
         state = LoopState(network, optimizer, n_steps=self.max_epochs * n_batches)
-        best = _Best(network)
-        history: list[dict[str, float]] = []
-        with seeded(self.seed), task("Training", total=state.n_steps) as advance:
-            for state.epoch in range(1, self.max_epochs + 1):
-                loss = self._train_epoch(state, documents, generator, advance)
-                history.append(self._finish_epoch(state, loss, score, best))
-                if self.patience and score and state.epoch - best.epoch >= self.patience:
-                    break
+        run = _Run(state, seeded_generator(self.seed), _Best(network), self.hooks)
+        checkpoint = new_checkpoint()
+        with seeded(self.seed), task("Training", total=state.n_steps) as progress:
+            if checkpoint is not None and self._go_on(run, checkpoint):
+                progress(state.step)
+            while not self._is_over(run):
+                start = time.perf_counter()
+                state.epoch += 1
+                progress.describe(f"Training, epoch {state.epoch} of {self.max_epochs}")
+                loss = self._train_epoch(state, documents, run.generator, progress)
+                run.history.append(self._finish_epoch(state, loss, score, run.best))
+                run.seconds += time.perf_counter() - start
+                if checkpoint is not None:
+                    checkpoint.write(run.snapshot())
         if score is None:
-            return TrainingOutcome(history, "max epochs", state.epoch)
-        best.restore()
-        return TrainingOutcome(history, self._stop_reason(state.epoch, best.epoch), best.epoch)
+            return TrainingOutcome(run.history, "max epochs", state.epoch)
+        run.best.restore()
+        reason = self._stop_reason(state.epoch, run.best.epoch)
+        return TrainingOutcome(run.history, reason, run.best.epoch)
+
+    def _go_on(self, run: "_Run", checkpoint: Checkpoint) -> bool:
+        """Take up an earlier training where there is one, and tell."""
+        saved = checkpoint.read()
+        if saved is None:
+            return False
+        fresh = run.snapshot()
+        try:
+            run.restore(saved)
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            checkpoint.ignore(error)
+            run.restore(fresh)
+            return False
+        count_resumed(run.seconds)
+        checkpoint.tell(f"Training goes on after epoch {run.state.epoch} of {self.max_epochs}.")
+        return True
+
+    def _is_over(self, run: "_Run") -> bool:
+        """Tell whether all epochs are done, or the last ones brought nothing."""
+        epoch, best_epoch = run.state.epoch, run.best.epoch
+        is_idle = bool(self.patience and best_epoch and epoch - best_epoch >= self.patience)
+        return is_idle or epoch >= self.max_epochs
 
     def _train_epoch(
         self,
@@ -215,7 +269,7 @@ class TrainingLoop:
         return entry
 
     def _stop_reason(self, last_epoch: int, best_epoch: int) -> StopReason:
-        if best_epoch == self.max_epochs:
+        if best_epoch == self.max_epochs and not any(hook.fixes_length for hook in self.hooks):
             return "not converged"
         if self.patience and last_epoch - best_epoch >= self.patience:
             return "early stopping"
@@ -227,19 +281,80 @@ class _Best:
 
     def __init__(self, network: nn.Module) -> None:
         self._network = network
-        self._weights: dict[str, Tensor] = {}
-        self._score = -math.inf
+        self.weights: dict[str, Tensor] = {}
+        self.score = -math.inf
         self.epoch = 0
+        """0 as long as no epoch has been scored."""
 
     def offer(self, score: float, epoch: int) -> None:
-        if score > self._score or not self._weights:
-            self._score, self.epoch = score, epoch
-            self._weights = {
-                name: weight.detach().clone() for name, weight in self._network.state_dict().items()
-            }
+        if score > self.score or not self.weights:
+            self.score, self.epoch = score, epoch
+            self.weights = _copied(self._network.state_dict())
 
     def restore(self) -> None:
-        self._network.load_state_dict(self._weights)
+        self._network.load_state_dict(self.weights)
+
+
+@dataclass(eq=False)
+class _Run:
+    """Everything that changes while a network is trained."""
+
+    state: LoopState
+    generator: torch.Generator
+    best: _Best
+    hooks: Sequence[Hook]
+    history: list[dict[str, float]] = field(default_factory=list)
+    seconds: float = 0.0
+    """What the epochs have taken, in this process and before."""
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of it, on the CPU."""
+        state, best = self.state, self.best
+        optimizer = optimizer_snapshot(state.optimizer)
+        parts = {
+            "network": _copied(state.network.state_dict()),
+            "best": best.weights,
+            "optimizer": optimizer.tensors,
+            "random": random_states(self.generator, device_of(state.network)),
+            **{f"hook{number}": hook.snapshot() for number, hook in enumerate(self.hooks)},
+        }
+        facts = {
+            "epoch": state.epoch,
+            "step": state.step,
+            "seconds": self.seconds,
+            "history": [dict(entry) for entry in self.history],
+            "best_epoch": best.epoch,
+            "best_score": best.score,
+            "optimizer": optimizer.facts,
+        }
+        tensors = {
+            f"{part}:{name}": tensor.cpu()
+            for part, named in parts.items()
+            for name, tensor in named.items()
+        }
+        return Snapshot(facts, tensors)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back, or on, to where a snapshot was taken."""
+        facts, state = snapshot.facts, self.state
+        parts: dict[str, dict[str, Tensor]] = {}
+        for key, tensor in snapshot.tensors.items():
+            part, _, name = key.partition(":")
+            parts.setdefault(part, {})[name] = tensor
+        state.network.load_state_dict(parts["network"])
+        restore_optimizer(state.optimizer, Snapshot(facts["optimizer"], parts.get("optimizer", {})))
+        restore_random(parts["random"], self.generator, device_of(state.network))
+        for number, hook in enumerate(self.hooks):
+            hook.restore(parts.get(f"hook{number}", {}))
+        state.epoch, state.step = int(facts["epoch"]), int(facts["step"])
+        self.seconds = float(facts["seconds"])
+        self.history = [dict(entry) for entry in facts["history"]]
+        self.best.weights = parts.get("best", {})
+        self.best.epoch, self.best.score = int(facts["best_epoch"]), float(facts["best_score"])
+
+
+def _copied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: weight.detach().clone() for name, weight in weights.items()}
 
 
 def apply_network(

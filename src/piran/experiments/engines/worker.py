@@ -77,6 +77,10 @@ class _Reporter:
         self._tasks[task] = (description, total, done + steps)
         self._tell(task)
 
+    def describe(self, task: int, description: str) -> None:
+        self._tasks[task] = (description, *self._tasks[task][1:])
+        self._tell(task)
+
     def finish(self, task: int) -> None:
         """Say nothing; the next step will speak for itself."""
 
