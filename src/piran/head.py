@@ -19,7 +19,7 @@ from piran.augment.variants import COMPLETE, Variant, variant_named
 from piran.data.labels import tail_by_count
 from piran.errors import DataError, SettingError
 from piran.rows import LinearRows
-from piran.training.logistic import fit_rows
+from piran.training.linear_fit import LOGISTIC, check_loss, fit_rows
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
 
 EXPECTED_FAILED_CHECKS: dict[str, str] = {}
@@ -36,7 +36,7 @@ class NoTailWarning(UserWarning):
 class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Linear classifiers for many labels, the rare ones retrained on generated instances.
 
-    Stage 1 fits an L2-regularised logistic regression for every label. Stage 2 collects differences
+    Stage 1 fits an L2-regularised linear classifier for every label. Stage 2 collects differences
     between documents of the same head label, learns the map W that carries them over to the prototypes
     of tail labels, and refits the tail rows on the real documents and what W generates.
 
@@ -46,6 +46,9 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         Number of tail labels, or their fraction; None for two thirds. The least frequent are tail.
     variant
         ``complete`` is the method; the others leave parts out (see :data:`piran.augment.VARIANTS`).
+    loss
+        ``logistic`` is the paper's; ``squared-hinge`` makes support vector machines, whose
+        ``predict_proba`` only ranks: their margins are not log-odds.
     l2
         Strength of regularisation in stage 1, the λ of Σ loss + λ/2 ‖w‖².
     tail_l2
@@ -58,6 +61,10 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         Instances generated for each tail label (the paper's p).
     generated_weight
         What one generated instance counts in the loss, a real document counting 1.
+    tail_share
+        Share of the adjusted rows in the tail rows that are kept, those of stage 1 having the rest.
+        The paper takes 1; less where stage 1 knows more than its rows were fitted on, as the rows of a
+        trained encoder do.
     generation_weight, variance_weight, diversity_weight
         α, β and γ of the transfer loss.
     is_centred
@@ -102,12 +109,14 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         *,
         tail: int | float | None = None,
         variant: str = COMPLETE,
+        loss: str = LOGISTIC,
         l2: float = 0.3,
         tail_l2: float | None = None,
         n_pairs: int = 100,
         n_prototype_documents: int = 5,
         n_generated: int = 50,
         generated_weight: float = 1.0,
+        tail_share: float = 1.0,
         generation_weight: float = 1.0,
         variance_weight: float = 1.0,
         diversity_weight: float = 0.1,
@@ -119,12 +128,14 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     ) -> None:
         self.tail = tail
         self.variant = variant
+        self.loss = loss
         self.l2 = l2
         self.tail_l2 = tail_l2
         self.n_pairs = n_pairs
         self.n_prototype_documents = n_prototype_documents
         self.n_generated = n_generated
         self.generated_weight = generated_weight
+        self.tail_share = tail_share
         self.generation_weight = generation_weight
         self.variance_weight = variance_weight
         self.diversity_weight = diversity_weight
@@ -157,6 +168,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             The tail labels, shape (n_labels,), where their division is known; overrides ``tail``.
 
         """
+        self.check_settings()
         if y is None:
             raise DataError("PiranHead.fit requires y to be passed, but the target y is None.")
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
@@ -168,7 +180,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.is_head_ = ~self.is_tail_ & (counts > 0)
         self.centre_ = X.mean(axis=0) if self.is_centred else np.zeros_like(X[0])
         # Algorithm 1, lines 1–5: the classifier of all labels
-        self.stage1_rows_ = stage1_rows or fit_rows(X, targets, l2=self.l2)
+        self.stage1_rows_ = stage1_rows or fit_rows(X, targets, l2=self.l2, loss=self.loss)
         self.rows_ = self.adjust_tail(X, targets, self.variant)
         return self
 
@@ -202,8 +214,10 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             source,
             l2=self.l2 if self.tail_l2 is None else self.tail_l2,
             generated_weight=self.generated_weight,
-        )
-        return self.stage1_rows_.replaced(tail_ids, tail_rows.moved(self.centre_))
+            loss=self.loss,
+        ).moved(self.centre_)
+        kept = self.stage1_rows_[tail_ids].blended(tail_rows, self.tail_share)
+        return self.stage1_rows_.replaced(tail_ids, kept)
 
     def generation_source(self, X: FloatArray, targets: LabelMatrix) -> GenerationSource | None:
         """Return what stage 2 generates from, to look at generated instances; centred as there."""
@@ -243,8 +257,6 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         weights = parts.weights(
             TransferWeights(self.generation_weight, self.variance_weight, self.diversity_weight)
         )
-        if self.solver not in SOLVERS:
-            raise SettingError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}.")
         if self.solver == "adam":
             drawn = _drawn_moments(prototypes, relations, self.random_state)
             return InstanceGenerator.adam(drawn, directions, weights, n_steps=ADAM_STEPS)
@@ -252,6 +264,15 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             prototypes.means().mean(axis=0), prototypes.second_moment(), relations
         )
         return InstanceGenerator.exact(moments, directions, weights)
+
+    def check_settings(self) -> None:
+        """Refuse what would be found out only after stage 1."""
+        variant_named(self.variant)
+        check_loss(self.loss)
+        if self.solver not in SOLVERS:
+            raise SettingError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}.")
+        if not 0 <= self.tail_share <= 1:
+            raise SettingError(f"tail_share must lie in 0 to 1, got {self.tail_share}.")
 
     def decision_function(self, X: Any) -> FloatArray:  # noqa: ANN401
         """Return the logits, shape (n_documents, n_labels), or (n_documents,) for two classes."""

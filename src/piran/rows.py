@@ -45,6 +45,13 @@ class LinearRows:
         """Return the classifier that gives instances moved ``by`` (feature_dim,) the logits of before."""
         return LinearRows(self.rows, self.bias - self.rows @ by.astype(self.rows.dtype))
 
+    def blended(self, other: "LinearRows", share: float) -> "LinearRows":
+        """Return rows whose logits are those of ``other`` by this share, and these by the rest."""
+        if share in (0.0, 1.0):  # −∞ times nothing would be no number
+            return other if share else self
+        rows = (1 - share) * self.rows + share * other.rows
+        return LinearRows(rows, (1 - share) * self.bias + share * other.bias)
+
     def replaced(self, label_ids: IntArray, rows: "LinearRows") -> "LinearRows":
         """Return a copy with other rows for some labels: W_a = cat[W_head : Ŵ_tail], Equation (15)."""
         weight, bias = self.rows.copy(), self.bias.copy()

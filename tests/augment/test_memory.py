@@ -10,7 +10,7 @@ from piran import PiranHead
 from piran.augment import tail
 from piran.augment.tail import GenerationSource
 from piran.rows import LinearRows
-from piran.training.logistic import LABELS_AT_ONCE
+from piran.training.linear_fit import LABELS_AT_ONCE
 from piran.types import FloatArray, IntArray
 
 N_DOCUMENTS, FEATURE_DIM, N_PAIRS, N_GENERATED = 1500, 30, 100, 20

@@ -10,13 +10,13 @@ from piran.augment import adjust_tail_rows, tail
 from piran.augment.tail import GenerationSource
 from piran.errors import SettingError
 from piran.rows import LinearRows
-from piran.training import logistic
-from piran.training.logistic import OwnPositives, fit_rows
+from piran.training import linear_fit
+from piran.training.linear_fit import OwnPositives, fit_rows
 
 
 @pytest.fixture(autouse=True)
 def _fits_are_tight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logistic, "TOLERANCE", 1e-12)
+    monkeypatch.setattr(linear_fit, "TOLERANCE", 1e-12)
 
 
 def zero_rows(n_tail: int = 3) -> LinearRows:

@@ -26,7 +26,7 @@ from piran.methods.piran import PiranClassifier
 from piran.rows import LinearRows
 from piran.training import runtime
 from piran.training.checkpoint import Checkpoint, Snapshot, checkpoints
-from piran.training.logistic import fit_rows
+from piran.training.linear_fit import fit_rows
 from piran.training.losses import LOSSES
 from piran.types import FloatArray
 from tiny_transformer import WORDS, write_tiny_transformer

@@ -11,7 +11,7 @@ from piran.augment.relations import Relations
 from piran.errors import SettingError
 from piran.progress import task
 from piran.rows import LinearRows
-from piran.training.logistic import LABELS_AT_ONCE, OwnPositives, fit_rows
+from piran.training.linear_fit import LABELS_AT_ONCE, LOGISTIC, OwnPositives, fit_rows
 from piran.types import FloatArray, IntArray
 
 NUMBERS_AT_ONCE = 16_000_000
@@ -59,8 +59,9 @@ def adjust_tail_rows(
     *,
     l2: float,
     generated_weight: float,
+    loss: str = LOGISTIC,
 ) -> LinearRows:
-    """Minimise Equation (5) over the tail rows, Equation (14), and return them.
+    """Minimise Equation (5), or another loss, over the tail rows, Equation (14), and return them.
 
     Every real document keeps its true tail labels; a generated instance is a positive of its own label
     and says nothing of the others, so each label is a problem of its own and labels can be taken a few
@@ -80,6 +81,7 @@ def adjust_tail_rows(
                 prototypes.instances,
                 prototypes.members[:, tail].tocsr(),
                 l2=l2,
+                loss=loss,
                 start=start[tail],
                 own_positives=own,
             )

@@ -195,6 +195,7 @@ class Corpus:
             self.train.label_sets,
             tail=self.tail if tail is None else tail,
             extra_names=self._labels(),
+            descriptions=self.label_descriptions,
         )
 
     def with_test_split(self, fraction: float, seed: int = 0) -> "Corpus":

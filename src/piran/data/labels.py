@@ -1,8 +1,9 @@
 """The label space: names, training counts, and the division into head and tail."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from piran.registry import suggestion
 from piran.types import BoolArray, IntArray, LabelMatrix, LabelSet, LabelSets
 
 DEFAULT_TAIL_FRACTION = 2 / 3
+WORDS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class LabelSpace:
     """Training documents of each label, shape (n_labels,)."""
     is_tail: BoolArray
     """Shape (n_labels,)."""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """What some labels mean, in words."""
 
     @classmethod
     def from_label_sets(
@@ -37,6 +41,7 @@ class LabelSpace:
         *,
         tail: int | float | None = None,
         extra_names: Iterable[str] = (),
+        descriptions: Mapping[str, str] | None = None,
     ) -> "LabelSpace":
         """Count the labels of the training documents and divide them.
 
@@ -48,7 +53,9 @@ class LabelSpace:
         seen = sorted(counter, key=lambda name: (-counter[name], name))
         unseen = sorted(set(extra_names) - counter.keys())
         counts = np.array([counter[name] for name in seen + unseen], dtype=np.int64)
-        return cls(tuple(seen + unseen), counts, tail_by_count(counts, tail))
+        return cls(
+            tuple(seen + unseen), counts, tail_by_count(counts, tail), dict(descriptions or {})
+        )
 
     def __len__(self) -> int:
         return len(self.names)
@@ -99,7 +106,21 @@ class LabelSpace:
             self.names + tuple(new),
             np.concatenate([self.counts, zeros]),
             np.concatenate([self.is_tail, zeros.astype(np.bool_)]),
+            self.descriptions,
         )
+
+    def texts(self) -> list[str]:
+        """Return each label in words: its name, and its description where there is one.
+
+        >>> space = LabelSpace.from_label_sets([["game::board-games"]], descriptions={})
+        >>> space.texts()
+        ['game board games']
+        """
+        words = [" ".join(WORDS.findall(name)) or name for name in self.names]
+        return [
+            f"{text}. {self.descriptions[name]}" if name in self.descriptions else text
+            for name, text in zip(self.names, words, strict=True)
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain lists, as stored in a saved model."""
@@ -107,6 +128,7 @@ class LabelSpace:
             "names": list(self.names),
             "counts": self.counts.tolist(),
             "tail": np.flatnonzero(self.is_tail).tolist(),
+            "descriptions": dict(self.descriptions),
         }
 
     @classmethod
@@ -114,7 +136,8 @@ class LabelSpace:
         """Rebuild a space from :meth:`to_json`."""
         is_tail = np.zeros(len(state["names"]), dtype=np.bool_)
         is_tail[np.asarray(state["tail"], dtype=np.int64)] = True
-        return cls(tuple(state["names"]), np.asarray(state["counts"], dtype=np.int64), is_tail)
+        counts = np.asarray(state["counts"], dtype=np.int64)
+        return cls(tuple(state["names"]), counts, is_tail, state["descriptions"])
 
 
 def tail_by_count(counts: IntArray, tail: int | float | None) -> BoolArray:

@@ -62,7 +62,7 @@ class LinearThreshold(SvmSettings, Method):
 
     def _scores(self, texts: Texts) -> FloatArray:
         margins = self.svm_.margins(texts)
-        uncut = np.minimum(self.svm_.calibration.probabilities(margins), HIGHEST_UNCUT)
+        uncut = np.minimum(self.svm_.probabilities_of(margins), HIGHEST_UNCUT)
         return np.where(margins >= self.cut_offs_, 0.5 + 0.5 * uncut, 0.5 * uncut)
 
     def _save(self, folder: Path) -> None:

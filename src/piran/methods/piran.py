@@ -7,18 +7,20 @@ from typing import Any, ClassVar, Self
 from sklearn.base import clone
 
 from piran.augment.tail import GenerationSource
-from piran.augment.variants import NO_AUG, variant_named
+from piran.augment.variants import NO_AUG
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.cache import encoded, fitted_encoder, kept_arrays
 from piran.errors import ModelFolderError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
+from piran.methods.fusion import Fusion
+from piran.methods.views import ROWS, Views, check_views
 from piran.rows import LinearRows
 from piran.storage import load_state, save_state
-from piran.training.logistic import fit_rows
+from piran.training.linear_fit import fit_rows
 from piran.types import FloatArray, LabelMatrix, Texts
 
-OWN_SETTINGS = ("tail", "seed", "thresholds", "validation_fraction", "references", "refit")
+OWN_SETTINGS = ("tail", "seed", "thresholds", "validation_fraction", "references", "refit", "views")
 HEAD_SETTINGS = tuple(set(PiranHead._get_param_names()) - {"tail", "random_state"})
 
 
@@ -47,6 +49,11 @@ class PiranClassifier(Method):
     refit
         Fit the classifier again on all documents after the cut-offs are tuned; an encoder that was
         trained with a classifier of its own is left as it is.
+    views
+        What else counts beside the rows on instances: ``words`` (support vector machines on the exact
+        words) and ``label-texts`` (likeness to the label's name and description). The paper has none.
+        With any, scores are probabilities fitted to validation documents; see
+        :mod:`piran.methods.fusion`.
 
     Examples
     --------
@@ -60,6 +67,9 @@ class PiranClassifier(Method):
 
     name: ClassVar[str] = "piran"
 
+    views_: Views
+    fusion_: Fusion | None
+
     def __init__(
         self,
         *,
@@ -71,6 +81,7 @@ class PiranClassifier(Method):
         validation_fraction: float = 0.1,
         references: Sequence[str] = (NO_AUG,),
         refit: bool = True,
+        views: Sequence[str] = (),
     ) -> None:
         self.encoder = encoder
         self.head = head
@@ -80,21 +91,32 @@ class PiranClassifier(Method):
         self.validation_fraction = validation_fraction
         self.references = references
         self.refit = refit
+        self.views = views
 
     def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
+        check_views(self.views)
+        self._new_head().check_settings()
         # Stage 1, lines 1–5: the semantic extractor and, where it brings one, its classifier
         self.encoder_ = fitted_encoder(self._new_encoder(), train, validation)
         self.history_, self.stop_reason_ = self.encoder_.history_, self.encoder_.stop_reason_
-        self._fit_head(encoded(self.encoder_, train.texts), train.targets)
+        instances = encoded(self.encoder_, train.texts)  # (n_documents, feature_dim)
+        self._fit_head(instances, train.targets)
+        self._fit_views(train, instances, validation)
 
     def _refit(self, documents: LabelledTexts) -> None:
-        if self.refit and self.encoder_.stage1_rows_ is None:
-            self._fit_head(encoded(self.encoder_, documents.texts), documents.targets)
+        if not self.refit:
+            return
+        if self.encoder_.stage1_rows_ is None:
+            instances = encoded(self.encoder_, documents.texts)
+            self._fit_head(instances, documents.targets, self.head_.stage1_rows_)
+        self.views_ = self.views_.refitted(documents, seed=self.seed)
 
-    def _fit_head(self, instances: FloatArray, targets: LabelMatrix) -> None:
+    def _fit_head(
+        self, instances: FloatArray, targets: LabelMatrix, start: LinearRows | None = None
+    ) -> None:
         """Fit what remains of stage 1, then stage 2, lines 6–18, and its reference variants."""
         head = self._new_head()
-        stage1_rows = self.encoder_.stage1_rows_ or _stage1_rows(instances, targets, head.l2)
+        stage1_rows = self.encoder_.stage1_rows_ or _stage1_rows(instances, targets, head, start)
         self.head_ = head.fit(
             instances, targets, stage1_rows=stage1_rows, is_tail=self.labels_.is_tail
         )
@@ -103,8 +125,40 @@ class PiranClassifier(Method):
             name: self.head_.adjust_tail(instances, targets, name) for name in self.references
         }
 
+    def _fit_views(
+        self, train: LabelledTexts, instances: FloatArray, validation: LabelledTexts
+    ) -> None:
+        """Fit what stands beside the rows; validation documents decide what each of them counts."""
+        self.views_ = Views.fit(
+            self.views,
+            train,
+            instances,
+            encoder=self.encoder_,
+            labels=self.labels_,
+            seed=self.seed,
+        )
+        self.fusion_ = None
+        if self.views:
+            held_out = encoded(self.encoder_, validation.texts)
+            margins = {ROWS: self.rows_.logits(held_out)}
+            margins |= self.views_.margins(validation.texts, held_out)
+            self.fusion_ = Fusion.fit(margins, validation.targets, self.labels_)
+
     def _scores(self, texts: Texts) -> FloatArray:
-        return self.rows_.probabilities(self.encoder_.encode(texts))
+        return self._scores_by(self.rows_, texts, self.encoder_.encode(texts))
+
+    def _scores_by(self, rows: LinearRows, texts: Texts, instances: FloatArray) -> FloatArray:
+        """Return the scores with these rows on the instances, (n_documents, n_labels)."""
+        if self.fusion_ is None:
+            return rows.probabilities(instances)
+        margins = {ROWS: rows.logits(instances), **self.views_.margins(texts, instances)}
+        return self.fusion_.probabilities(margins)
+
+    def _without_unseen(self, scores: FloatArray) -> FloatArray:
+        """Give labels without a training document the score 0, unless their own text gives them one."""
+        if self.fusion_ is not None and self.fusion_.scores_unseen:
+            return scores
+        return super()._without_unseen(scores)
 
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
@@ -112,7 +166,7 @@ class PiranClassifier(Method):
         instances = encoded(self.encoder_, texts)
         systems: dict[str, LinearRows] = {self.name: self.rows_, **self.reference_rows_}
         return {
-            name: self._without_unseen(rows.probabilities(instances))
+            name: self._without_unseen(self._scores_by(rows, texts, instances))
             for name, rows in systems.items()
         }
 
@@ -124,6 +178,9 @@ class PiranClassifier(Method):
         rows = {"rows": self.rows_.rows, "bias": self.rows_.bias}
         save_state(folder, "head", {"encoder": self.encoder_.name}, rows)
         self.encoder_.save(folder / "encoder")
+        self.views_.save(folder)
+        if self.fusion_ is not None:
+            self.fusion_.save(folder)
 
     def _load(self, folder: Path) -> None:
         state, arrays = load_state(folder, "head")
@@ -138,6 +195,8 @@ class PiranClassifier(Method):
                 f"{(len(self.labels_), self.encoder_.feature_dim)}; its files are of different models."
             )
         self.reference_rows_ = {}
+        self.views_ = Views.load(folder, self.views, n_labels=len(self.labels_))
+        self.fusion_ = Fusion.load(folder) if self.views else None
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Self:
@@ -163,6 +222,7 @@ class PiranClassifier(Method):
             "encoder": encoder.name,
             **{key: getattr(self, key) for key in OWN_SETTINGS},
             "references": list(self.references),
+            "views": list(self.views),
             **{key: value for key, value in encoder.settings().items() if key != "seed"},
             **{key: getattr(head, key) for key in sorted(HEAD_SETTINGS)},
         }
@@ -178,19 +238,20 @@ class PiranClassifier(Method):
     def _new_head(self) -> PiranHead:
         suited = PiranHead(**self._new_encoder().head_settings)
         head: PiranHead = suited if self.head is None else clone(self.head)
-        variant_named(head.variant)
         head.set_params(random_state=self.seed)
         return head
 
 
-def _stage1_rows(instances: FloatArray, targets: LabelMatrix, l2: float) -> LinearRows:
+def _stage1_rows(
+    instances: FloatArray, targets: LabelMatrix, head: PiranHead, start: LinearRows | None
+) -> LinearRows:
     """Fit the classifier of all labels, lines 1–5, for an encoder that brings none."""
 
     def fit() -> dict[str, FloatArray]:
-        fitted = fit_rows(instances, targets, l2=l2)
+        fitted = fit_rows(instances, targets, l2=head.l2, loss=head.loss, start=start)
         return {"rows": fitted.rows, "bias": fitted.bias}
 
-    return LinearRows(**kept_arrays("rows", [instances, targets, l2], fit))
+    return LinearRows(**kept_arrays("rows", [instances, targets, head.l2, head.loss], fit))
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:

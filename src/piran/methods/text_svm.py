@@ -48,28 +48,37 @@ class TextSvm:
 
     ngrams: NgramVectorizer
     rows: SparseRows
-    calibration: MarginCalibration
+    calibration: MarginCalibration | None
+    """None where only margins are wanted."""
     C: float
     """The C that was given or chosen."""
 
     @classmethod
     def fit(
-        cls, train: LabelledTexts, validation: LabelledTexts, *, settings: SvmSettings
+        cls, train: LabelledTexts, validation: LabelledTexts | None, *, settings: SvmSettings
     ) -> "TextSvm":
-        """Learn rows from ``train``; ``validation`` decides on probabilities, and on C if it is None."""
+        """Learn rows from ``train``; ``validation`` decides on probabilities, and on C if it is None.
+
+        Without validation documents there are no probabilities, and C must be given.
+        """
         _check(settings)
         ngrams = _new_ngrams(settings)
         features = ngrams.fit_transform(train.texts)
+        if validation is None:
+            assert settings.C is not None  # nothing to choose it by
+            rows = _fit_rows(features, train.targets, settings.C, settings)
+            return cls(ngrams, rows, None, settings.C)
         held_out = ngrams.transform(validation.texts)
         counts = np.asarray(train.targets.sum(axis=0)).astype(np.int64)
         best, best_f1 = None, -1.0
         for C in C_CHOICES if settings.C is None else (settings.C,):
             rows = _fit_rows(features, train.targets, C, settings)
             margins = rows.margins(held_out)
-            svm = cls(ngrams, rows, MarginCalibration.fit(margins, validation.targets, counts), C)
+            calibration = MarginCalibration.fit(margins, validation.targets, counts)
+            svm = cls(ngrams, rows, calibration, C)
             reached = 0.0
             if settings.C is None:
-                reached = _best_micro_f1(svm.calibration.probabilities(margins), validation.targets)
+                reached = _best_micro_f1(calibration.probabilities(margins), validation.targets)
             if best is None or reached > best_f1:
                 best, best_f1 = svm, reached
         assert best is not None  # there is always at least one C
@@ -92,18 +101,20 @@ class TextSvm:
 
     def probabilities(self, texts: Texts) -> FloatArray:
         """Return calibrated probabilities, float32, (n_documents, n_labels)."""
-        return self.calibration.probabilities(self.margins(texts))
+        return self.probabilities_of(self.margins(texts))
+
+    def probabilities_of(self, margins: FloatArray) -> FloatArray:
+        """Return the probabilities behind margins, of the same shape."""
+        assert (
+            self.calibration is not None
+        )  # those who want probabilities give validation documents
+        return self.calibration.probabilities(margins)
 
     def save(self, folder: Path) -> None:
         """Write n-grams as JSON, rows, weights and calibration as safetensors."""
-        calibration = self.calibration
-        arrays = {
-            **self.rows.arrays(),
-            "idf": self.ngrams.idf,
-            "scale": calibration.scale,
-            "slope": calibration.slope,
-            "offset": calibration.offset,
-        }
+        arrays = {**self.rows.arrays(), "idf": self.ngrams.idf}
+        if self.calibration is not None:
+            arrays |= self.calibration.arrays()
         save_state(folder, _STATE_NAME, {"C": self.C, "vocabulary": self.ngrams.vocabulary}, arrays)
 
     @classmethod
@@ -113,13 +124,14 @@ class TextSvm:
         try:
             ngrams = NgramVectorizer.restored(state["vocabulary"], arrays["idf"])
             rows = SparseRows.from_arrays(arrays)
-            calibration = MarginCalibration(arrays["scale"], arrays["slope"], arrays["offset"])
+            calibration = MarginCalibration.from_arrays(arrays) if "scale" in arrays else None
             svm = cls(ngrams, rows, calibration, float(state["C"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFolderError(
                 f"{folder} holds no SVM that this version can read ({error}); save the model again."
             ) from error
-        if rows.weights.shape != (len(ngrams), n_labels) or len(calibration.slope) != n_labels:
+        n_sigmoids = n_labels if calibration is None else len(calibration.slope)
+        if rows.weights.shape != (len(ngrams), n_labels) or n_sigmoids != n_labels:
             raise ModelFolderError(
                 f"{folder} holds rows of shape {rows.weights.shape}, expected "
                 f"{(len(ngrams), n_labels)}; its files are of different models."

@@ -9,7 +9,7 @@ evidence. On documents of debtags and Reuters that neither step had seen, the lo
 against 13.9 and 0.89 of plain sigmoids, for labels of 10 documents or more, and a pooled one for others.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -61,6 +61,15 @@ class MarginCalibration:
         slope, offset = np.full(len(counts), POOLED_START[0]), np.zeros(len(counts))
         slope[known], offset[known] = lines.T
         return cls(scale, slope, offset)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return what a saved model keeps."""
+        return {"scale": self.scale, "slope": self.slope, "offset": self.offset}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> "MarginCalibration":
+        """Rebuild from :meth:`arrays`; a name that lacks is a KeyError."""
+        return cls(arrays["scale"], arrays["slope"], arrays["offset"])
 
     def probabilities(self, margins: FloatArray) -> FloatArray:
         """Return (n_documents, n_labels) in float32."""

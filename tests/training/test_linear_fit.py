@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 from piran.errors import SettingError
 from piran.rows import LinearRows
-from piran.training import logistic
-from piran.training.logistic import OwnPositives, fit_rows
+from piran.training import linear_fit
+from piran.training.linear_fit import OwnPositives, fit_rows
 from piran.types import FloatArray, LabelMatrix
 
 L2 = 0.5
@@ -16,7 +16,7 @@ L2 = 0.5
 
 @pytest.fixture
 def _tight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logistic, "TOLERANCE", 1e-12)
+    monkeypatch.setattr(linear_fit, "TOLERANCE", 1e-12)
 
 
 def documents(
@@ -81,7 +81,7 @@ def test_the_objective_is_as_near_its_minimum_as_promised_on_separable_labels() 
     assert is_told_apart.all()
     above = objective(fit_rows(instances, targets, l2=L2), instances, targets)
     above -= objective(expected, instances, targets)
-    assert above.max() < 5 * logistic.TOLERANCE
+    assert above.max() < 5 * linear_fit.TOLERANCE
 
 
 @pytest.mark.parametrize("scale", [1e-2, 30.0])
@@ -169,14 +169,14 @@ def test_more_labels_than_fit_at_once_get_the_rows_they_get_alone(
     own = OwnPositives(np.random.default_rng(3).normal(size=(7, 2, 8)), weight=1.0)
     start = LinearRows(np.full((7, 8), 0.1), np.zeros(7))
     together = fit_rows(instances, targets, l2=L2, start=start, own_positives=own)
-    monkeypatch.setattr(logistic, "LABELS_AT_ONCE", 3)
+    monkeypatch.setattr(linear_fit, "LABELS_AT_ONCE", 3)
     apart = fit_rows(instances, targets, l2=L2, start=start, own_positives=own)
     assert_same_rows(apart, together, atol=1e-6)
 
 
 def test_more_labels_than_fit_at_once_are_all_fitted() -> None:
     instances, _ = documents()
-    n_labels = logistic.LABELS_AT_ONCE + 3
+    n_labels = linear_fit.LABELS_AT_ONCE + 3
     column = (instances[:, 0] > 2).astype(np.float32)
     fitted = fit_rows(instances, csr_array(np.tile(column[:, None], n_labels)), l2=L2)
     np.testing.assert_allclose(fitted.rows, np.tile(fitted.rows[0], (n_labels, 1)), atol=1e-6)

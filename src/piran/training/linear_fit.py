@@ -1,17 +1,18 @@
-"""L2-regularised logistic regression for many labels at once, to convergence.
+"""L2-regularised linear classifiers of many labels at once, to convergence.
 
 One-vs-rest problems share their instances, so one pass of two matrix products serves all labels. Each
 label is its own convex problem with its own L-BFGS history and step length; labels that have converged
 leave the pass. L-BFGS starts from the Hessian's shape that all labels share (``_Shape``), which takes a
 quarter of the passes. The objective of label j, with weights w and an unregularised bias b, is
 
-    Σ_i BCE(w·rᵢ + b, yᵢⱼ)  +  v Σ_z BCE(w·gⱼ_z + b, 1)  +  λ/2 ‖w‖²
+    Σ_i loss(w·rᵢ + b, yᵢⱼ)  +  v Σ_z loss(w·gⱼ_z + b, 1)  +  λ/2 ‖w‖²
 
-where the second sum runs over positives of label j alone (its generated instances) and is optional.
+where the second sum runs over positives of label j alone (its generated instances) and is optional. The
+loss is the paper's, binary cross-entropy, or that of a support vector machine, max(0, 1 − margin)².
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,11 @@ LABELS_AT_ONCE = 256
 """Bounds the memory of one pass: O(n_documents · LABELS_AT_ONCE)."""
 
 
+LOGISTIC = "logistic"
+SQUARED_HINGE = "squared-hinge"
+
+_Loss = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""From margins against the truth, which it may overwrite, to the losses and their slopes."""
 _History = deque[tuple[Tensor, Tensor]]
 """Steps and the changes of the gradient along them, oldest first, each (n_labels, feature_dim + 1)."""
 
@@ -50,6 +56,7 @@ def fit_rows(
     targets: LabelMatrix,
     *,
     l2: float,
+    loss: str = LOGISTIC,
     start: LinearRows | None = None,
     own_positives: OwnPositives | None = None,
 ) -> LinearRows:
@@ -61,14 +68,35 @@ def fit_rows(
     """
     if not l2 > 0:
         raise SettingError(f"l2 must be above 0, or separable labels have no optimum; got {l2}.")
+    check_loss(loss)
     features = _tensor(instances)
-    shape = _Shape.of(features, l2)
+    shape = _Shape.of(features, l2, loss)
     fitted = [
         _fit_chunk(shape, targets, columns, start, own_positives)
         for columns in _chunks(targets.shape[1])
     ]
     theta = torch.cat([features.new_zeros(0, features.shape[1] + 1), *fitted]).numpy()
     return LinearRows(theta[:, :-1], theta[:, -1])
+
+
+def check_loss(loss: str) -> None:
+    """Refuse a loss that is not known."""
+    if loss not in LOSSES:
+        raise SettingError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
+
+
+def _logistic(against: Tensor) -> tuple[Tensor, Tensor]:
+    """Binary cross-entropy, Equation (5), of logits times −1 where the label is true."""
+    return softplus(against), torch.sigmoid_(against)
+
+
+def _squared_hinge(against: Tensor) -> tuple[Tensor, Tensor]:
+    """Loss of support vector machines: nothing beyond a margin of 1 on the right side."""
+    short = against.add_(1).clamp_(min=0)
+    return short.square(), short.mul_(2)
+
+
+LOSSES: dict[str, _Loss] = {LOGISTIC: _logistic, SQUARED_HINGE: _squared_hinge}
 
 
 def _tensor(array: FloatArray) -> Tensor:
@@ -107,15 +135,17 @@ def _fit_chunk(
 
 @dataclass(frozen=True, eq=False)
 class _Shape:
-    """What the Hessians of all labels have in common.
+    """The instances, and what the Hessians of all labels have in common.
 
     Label j's is Xᵀ Dⱼ X + λI with Dⱼ = diag(p(1 − p)). With p the same for all documents it is diagonal
-    in the eigenvectors of the centred XᵀX, the bias then standing apart; that is a good guess of it.
+    in the eigenvectors of the centred XᵀX, the bias then standing apart; that is a good guess of it. For
+    the squared hinge Dⱼ is 2 where a margin falls short of 1 and 0 elsewhere; the same guess serves.
     """
 
     features: Tensor
     """Shape (n_documents, feature_dim)."""
     l2: float
+    loss: str
     mean: Tensor
     """Mean document, (feature_dim,)."""
     values: Tensor
@@ -124,12 +154,12 @@ class _Shape:
     """Their eigenvectors as columns, (feature_dim, feature_dim)."""
 
     @classmethod
-    def of(cls, features: Tensor, l2: float) -> "_Shape":
+    def of(cls, features: Tensor, l2: float, loss: str) -> "_Shape":
         mean = features.mean(dim=0)
         gram = (features.T @ features).double() - len(features) * torch.outer(mean, mean).double()
         values, vectors = torch.linalg.eigh(gram)
         dtype = features.dtype
-        return cls(features, l2, mean, values.clamp(min=0).to(dtype), vectors.to(dtype))
+        return cls(features, l2, loss, mean, values.clamp(min=0).to(dtype), vectors.to(dtype))
 
     def divide(self, gradient: Tensor, curvature: Tensor) -> Tensor:
         """Return the guessed inverse Hessian times ``gradient``, both (n_labels, feature_dim + 1).
@@ -147,7 +177,7 @@ class _Problem:
     """The objective of a set of labels, its value and gradient.
 
     ``signs`` (n_documents, n_labels) is −1 where a document has the label and 1 elsewhere, so that the
-    loss of a logit is softplus(sign · logit): no difference of large numbers, and no second matrix.
+    loss is one of sign · logit: no difference of large numbers, and no second matrix.
     """
 
     def __init__(self, shape: _Shape, signs: Tensor, own: Tensor | None, own_weight: float) -> None:
@@ -188,16 +218,19 @@ class _Problem:
     def value_and_gradient(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective (n_labels,) and its gradient (n_labels, feature_dim + 1)."""
         weight, bias, features = theta[:, :-1], theta[:, -1], self.shape.features
-        logits = torch.addmm(bias, features, weight.T).mul_(self.signs)  # (n_documents, n_labels)
-        value = softplus(logits).sum(dim=0)
-        residual = torch.sigmoid_(logits).mul_(self.signs)  # (n_documents, n_labels)
+        loss_of = LOSSES[self.shape.loss]
+        against = torch.addmm(bias, features, weight.T).mul_(self.signs)  # (n_documents, n_labels)
+        losses, slopes = loss_of(against)
+        value = losses.sum(dim=0)
+        residual = slopes.mul_(self.signs)  # (n_documents, n_labels)
         gradient = torch.empty_like(theta)
         torch.mm(residual.T, features, out=gradient[:, :-1])
         gradient[:, -1] = residual.sum(dim=0)
         if self.own is not None:
             own_logits = torch.bmm(self.own, weight[:, :, None])[:, :, 0] + bias[:, None]
-            value += self.own_weight * softplus(-own_logits).sum(dim=1)
-            pull = -self.own_weight * torch.sigmoid(-own_logits)  # (n_labels, n_own)
+            losses, slopes = loss_of(own_logits.neg_())
+            value += self.own_weight * losses.sum(dim=1)
+            pull = -self.own_weight * slopes  # (n_labels, n_own)
             gradient[:, :-1] += torch.bmm(pull[:, None, :], self.own)[:, 0, :]
             gradient[:, -1] += pull.sum(dim=1)
         value += 0.5 * self.shape.l2 * weight.square().sum(dim=1)
