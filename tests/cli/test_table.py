@@ -54,7 +54,7 @@ def test_tables_can_be_written_to_files(suite: Path, tmp_path: Path) -> None:
             "--format must be one of terminal, markdown, latex, csv, got 'word'",
         ),
         (["--table", "tial"], "Unknown table 'tial'. Did you mean 'tail'?"),
-        (["--table", "sensitivity"], "made has no finished cells for these tables yet"),
+        (["--table", "sensitivity"], "made has no finished cells with the numbers of these tables"),
     ],
 )
 def test_wrong_options_are_explained(suite: Path, options: list[str], message: str) -> None:

@@ -150,3 +150,33 @@ def test_the_papers_tables_agree_with_each_other(dataset: str) -> None:
 def test_a_metric_that_no_record_has_is_no_column(tmp_path: Path) -> None:
     (table,) = tables_of(tmp_path, "ranking")
     assert table.columns == ("method", "P@1", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")
+
+
+def calibrated_records() -> list[RunRecord]:
+    piran = {"ECE_head": 0.5, "ECE_tail": 0.0581, "ECE_tail_from_0.05": 9.25}
+    linear = {"ECE_head": 0.5, "ECE_tail": 0.0579, "ECE_tail_from_0.05": 10.0}
+    return [
+        made_record("piran", 0, {"piran": piran}),
+        made_record("linear", 0, {"linear": linear}),
+    ]
+
+
+def test_the_lowest_calibration_error_is_the_best(tmp_path: Path) -> None:
+    (table,) = tables_of(tmp_path, "calibration", calibrated_records())
+    assert table.columns == ("method", "head", "tail", "tail from 0.05")
+    assert texts(table) == [
+        ["PIRAN", "0.500", "0.058", "9.250"],
+        ["Linear", "0.500", "0.058", "10.000"],
+    ]
+    best = [[isinstance(entry, Score) and entry.is_best for entry in row[1:]] for row in table.rows]
+    assert best == [[False, False, True], [False, False, False]]
+
+
+def test_a_record_without_calibration_error_beside_others_has_dashes(tmp_path: Path) -> None:
+    old = made_record("httn", 0, {"httn": {}})
+    (table,) = tables_of(tmp_path, "calibration", [*calibrated_records(), old])
+    assert texts(table)[2] == ["HTTN", "–", "–", "–"]
+
+
+def test_records_without_calibration_error_have_no_such_table(tmp_path: Path) -> None:
+    assert tables_of(tmp_path, "calibration") == []

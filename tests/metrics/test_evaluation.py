@@ -33,8 +33,9 @@ def evaluated(documents: ScoredDocuments, batch_size: int = 1024) -> Evaluation:
 def test_all_promised_metrics_are_there() -> None:
     ranked = {f"{name}@{k}" for name in ("P", "RP", "nDCG", "PSP") for k in (1, 3, 5)}
     cut = set(F1_NAMES) | {f"{name}_at_0.5" for name in F1_NAMES}
+    errors = {f"ECE{g}{floor}" for g in ("", "_head", "_tail") for floor in ("", "_from_0.05")}
     counts = {"n_documents", "n_labels", "n_tail_labels"}
-    assert evaluated(scored_documents()).metrics().keys() == ranked | cut | counts
+    assert evaluated(scored_documents()).metrics().keys() == ranked | cut | errors | counts
 
 
 def test_f1_is_in_percent_and_equals_scikit_learn() -> None:
@@ -76,6 +77,20 @@ def test_without_the_size_of_train_there_is_no_psp() -> None:
     documents = scored_documents()
     metrics = evaluate_scores(documents.labels, documents.targets, documents.scores).metrics()
     assert not [name for name in metrics if name.startswith("PSP")]
+
+
+def test_the_calibration_error_is_in_percent() -> None:
+    labels = LabelSpace(("a",), np.array([1]), np.array([True]))
+    metrics = evaluate_scores(labels, np.array([[1], [0]]), np.array([[0.75], [0.75]])).metrics()
+    assert metrics["ECE"] == metrics["ECE_tail"] == metrics["ECE_tail_from_0.05"] == 25.0
+    assert "ECE_head" not in metrics
+
+
+def test_scores_that_are_no_probabilities_have_no_calibration_error() -> None:
+    documents = scored_documents()
+    margins = documents.scores * 4 - 2
+    metrics = evaluate_scores(documents.labels, documents.targets, margins).metrics()
+    assert not [name for name in metrics if name.startswith("ECE")]
 
 
 def test_a_score_on_the_cut_off_is_a_prediction() -> None:

@@ -54,6 +54,13 @@ def test_the_page_has_all_sections(results: SuiteResults) -> None:
     assert "against 10.0 of PIRAN: No-Aug" in page
 
 
+def test_calibration_has_a_section_where_records_tell_of_it(tmp_path: Path) -> None:
+    record = made_record("piran", 0, {"piran": {"ECE_head": 0.5, "ECE_tail": 0.25}})
+    page = suite_page(read_results(write_made_suite(tmp_path, [record])))
+    assert "<h2>Calibration</h2>" in page
+    assert "<td>0.250</td>" in page
+
+
 def test_the_page_needs_nothing_else(results: SuiteResults) -> None:
     page = suite_page(results)
     parser = Balance()

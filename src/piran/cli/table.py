@@ -28,8 +28,9 @@ def table(
         typer.Option(
             "--table",
             metavar="NAME",
-            help="datasets, comparison, significance, tail (the paper's), f1, ranking, subsets, "
-            "groups, ablation, sensitivity, cost, or all; repeat. Without it, the paper's.",
+            help="datasets, comparison, significance, tail (the paper's), f1, ranking, "
+            "calibration, subsets, groups, ablation, sensitivity, cost, or all; repeat. Without it, "
+            "the paper's.",
         ),
     ] = None,
     form: Annotated[
@@ -65,7 +66,7 @@ def table(
     results = read_results(*map(suite_folder, suites))
     found = suite_tables(results, chosen_tables(tables))
     if not found:
-        raise DataError(f"{results.name} has no finished cells for these tables yet.")
+        raise DataError(f"{results.name} has no finished cells with the numbers of these tables.")
     if out is not None:
         _write(found, "markdown" if form == TERMINAL else form, out)
     elif form == TERMINAL:

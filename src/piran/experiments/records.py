@@ -53,7 +53,7 @@ class SystemScores(_Part):
     """What one system (the method, or one of its reference points) scored on the test split."""
 
     metrics: dict[str, float]
-    """Flat, in percent: P@1 … nDCG@5, PSP@1 …, micro_f1 …, tail_f1_at_0.5 …"""
+    """Flat, in percent: P@1 … nDCG@5, PSP@1 …, micro_f1 …, tail_f1_at_0.5 …, ECE …"""
     label_f1: list[float]
     """F1 of each label in percent, with the saved thresholds."""
     label_f1_at_half: list[float]

@@ -21,6 +21,7 @@ class Score:
     paper: float | None = None
     """The paper's own figure."""
     digits: int = DIGITS
+    lower_is_better: bool = False
 
     @classmethod
     def of(cls, mean: Mean, paper_figure: float | None = None) -> "Score":
@@ -51,13 +52,14 @@ class Table:
 
 
 def with_best_marked(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Mark the highest number of each column, as printed; not where all of them are the same."""
+    """Mark the best number of each column, as printed; not where all of them are the same."""
     best: dict[int, str] = {}
     for place, column in enumerate(zip(*rows, strict=True)):
         numbers = [entry for entry in column if isinstance(entry, Score)]
         shown = {number.shown for number in numbers}
         if len(shown) > 1:
-            best[place] = max(numbers, key=lambda number: number.value).shown
+            foremost = min if numbers[0].lower_is_better else max
+            best[place] = foremost(numbers, key=lambda number: number.value).shown
     return tuple(
         tuple(
             replace(entry, is_best=entry.shown == best.get(place))

@@ -43,6 +43,14 @@ F1_COLUMNS = {
 RANKING_COLUMNS = {
     name: name for name in ("P@1", "P@5", "RP@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")
 }
+CALIBRATION_COLUMNS = {
+    "head": "ECE_head",
+    "tail": "ECE_tail",
+    "head from 0.05": "ECE_head_from_0.05",
+    "tail from 0.05": "ECE_tail_from_0.05",
+}
+CALIBRATION_DIGITS = 3
+"""Nearly all scores are close to 0, and so is their error: two digits would hide differences."""
 COMPARISON_COLUMNS = {
     "F1-score" if metric == "micro_f1_at_0.5" else metric: metric for metric in paper.COLUMNS
 }
@@ -105,6 +113,21 @@ def ranking_tables(results: SuiteResults) -> list[Table]:
     )
     return [
         _metrics_table("ranking", f"Ranking on {dataset.name}", dataset, RANKING_COLUMNS, note)
+        for dataset in results.datasets
+    ]
+
+
+def calibration_tables(results: SuiteResults) -> list[Table]:
+    """How far scores are from frequencies: the calibration error of head and of tail labels."""
+    note = (
+        "Expected calibration error in percent, 15 bins of equal width; lower is better. From 0.05: over "
+        "the pairs of document and label with at least that score, as the many close to 0 hide the "
+        "others. They are each method's own: a method that rarely dares is judged on few."
+    )
+    return [
+        _metrics_table(
+            "calibration", f"Calibration on {dataset.name}", dataset, CALIBRATION_COLUMNS, note
+        )
         for dataset in results.datasets
     ]
 
@@ -179,7 +202,10 @@ def _score(dataset: str, runs: SystemRuns, metric: str) -> Entry:
         return None
     is_papers = not (runs.is_reference or runs.subset or runs.group)
     figure = paper.paper_score(dataset, runs.cell, metric) if is_papers else None
-    return Score.of(runs.mean(metric), figure)
+    score = Score.of(runs.mean(metric), figure)
+    if metric in CALIBRATION_COLUMNS.values():
+        return replace(score, digits=CALIBRATION_DIGITS, lower_is_better=True)
+    return score
 
 
 def _paper_notes(dataset: DatasetResults, rows: Sequence[Row]) -> list[str]:
@@ -255,6 +281,7 @@ TABLES: dict[str, Callable[[SuiteResults], list[Table]]] = {
     "tail": tail_table,
     "f1": f1_tables,
     "ranking": ranking_tables,
+    "calibration": calibration_tables,
     "subsets": subset_tables,
     "groups": group_tables,
     "ablation": ablation_table,
@@ -267,5 +294,6 @@ PAPER_TABLES = ("datasets", "comparison", "significance", "tail")
 
 
 def suite_tables(results: SuiteResults, names: Sequence[str] = tuple(TABLES)) -> list[Table]:
-    """Return the named tables, those without a row left out."""
-    return [table for name in names for table in TABLES[name](results) if table.rows]
+    """Return the named tables, those without a row or without a number in it left out."""
+    tables = [table for name in names for table in TABLES[name](results)]
+    return [table for table in tables if table.rows and len(table.columns) > 1]

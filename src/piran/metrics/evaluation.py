@@ -10,6 +10,7 @@ import numpy as np
 from piran.data.labels import LabelSpace
 from piran.errors import DataError
 from piran.metrics import ranking
+from piran.metrics.calibration_error import CalibrationError
 from piran.metrics.f1 import F1Counts
 from piran.metrics.groups import group_f1
 from piran.metrics.inputs import Indicator, checked_targets
@@ -25,6 +26,7 @@ class Evaluation:
 
     ``thresholds`` are the saved cut-offs of the labels, shape (n_labels,); without them the saved
     policy is 0.5. ``n_train_documents`` is needed for propensities; without it there is no PSP@k.
+    Scores outside 0 to 1 are no probabilities; with them there is no ECE.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Evaluation:
         self._thresholds = _checked_thresholds(thresholds, len(labels))
         self._saved = F1Counts(len(labels))
         self._at_half = F1Counts(len(labels))
+        self._calibration = CalibrationError(labels)
         self._inverse: FloatArray | None = None
         if n_train_documents is not None:
             self._inverse = ranking.inverse_propensity(labels.counts, n_train_documents)
@@ -67,6 +70,7 @@ class Evaluation:
         is_true = indicator.toarray() != 0
         self._saved.update(is_true, is_predicted(scores, self._thresholds))
         self._at_half.update(is_true, is_predicted(scores, DEFAULT_CUT_OFF))
+        self._calibration.update(is_true, scores)
         ranked = ranking.rank(is_true, scores, max(self.ks))
         for k in self.ks:
             self._sums[f"P@{k}"] += float(ranking.precision_at_k(ranked, k).sum())
@@ -90,6 +94,7 @@ class Evaluation:
             }
         shares |= self._f1(self._saved)
         shares |= {name + AT_HALF: value for name, value in self._f1(self._at_half).items()}
+        shares |= self._calibration.errors()
         return {
             **{name: 100.0 * share for name, share in shares.items()},
             "n_documents": self.n_documents,

@@ -26,6 +26,7 @@ SECTIONS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "Significance": (("significance",), ("wins",)),
     "Ablation": (("ablation",), ("ablation",)),
     "Sensitivity": (("sensitivity",), ("sensitivity",)),
+    "Calibration": (("calibration",), ()),
     "Ranking and cost": (("ranking", "cost"), ()),
 }
 """Tables and figures of each section."""
