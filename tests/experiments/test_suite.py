@@ -52,6 +52,13 @@ def test_a_plan_takes_a_whole_seed_before_the_next(tmp_path: Path) -> None:
     assert all(cell.settings["tail"] == 2 for cell in plan.cells)
 
 
+def test_a_cell_that_takes_long_can_take_fewer_seeds(tmp_path: Path) -> None:
+    text = SUITE.replace('name = "plain"', 'name = "plain"\nseeds = 1')
+    cells = [(cell.name, cell.seed) for cell in tiny_plan(tmp_path, text).cells]
+    assert [seed for name, seed in cells if name == "plain"] == [0]
+    assert [seed for name, seed in cells if name == "piran"] == [0, 1]
+
+
 def test_a_misspelt_setting_stops_the_suite_before_it_starts(tmp_path: Path) -> None:
     text = SUITE.replace("n_components = 6, n_generated", "n_component = 6, n_generated")
     with pytest.raises(

@@ -1,9 +1,10 @@
-"""Many logistic regressions at once, held to scikit-learn's one at a time."""
+"""Many linear classifiers at once, held to scikit-learn's one at a time."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 from piran.errors import SettingError
 from piran.rows import LinearRows
@@ -201,3 +202,50 @@ def test_read_only_arrays_are_fitted_as_others() -> None:
 def test_an_l2_that_is_not_positive_is_refused(l2: float) -> None:
     with pytest.raises(SettingError, match="l2 must be above 0"):
         fit_rows(*documents(), l2=l2)
+
+
+def hinge_objective(rows: LinearRows, instances: FloatArray, targets: LabelMatrix) -> FloatArray:
+    """Σ max(0, 1 − y f)² + λ/2 ‖w‖² of each label."""
+    signs = 2 * targets.toarray() - 1
+    short = np.maximum(0, 1 - signs * rows.logits(instances))
+    return np.asarray(np.square(short).sum(axis=0) + L2 / 2 * np.square(rows.rows).sum(axis=1))
+
+
+@pytest.mark.usefixtures("_tight")
+def test_the_squared_hinge_gives_scikit_learns_support_vector_machine() -> None:
+    instances, targets = documents()
+    fitted = fit_rows(instances, targets, l2=L2, loss="squared-hinge")
+    # liblinear regularises the intercept as one more weight; a large constant makes that vanish
+    machines = [
+        LinearSVC(C=1 / L2, dual=False, tol=1e-10, intercept_scaling=1e3, max_iter=100_000).fit(
+            instances, column
+        )
+        for column in targets.toarray().T
+    ]
+    expected = LinearRows(
+        np.concatenate([machine.coef_ for machine in machines]),
+        np.concatenate([machine.intercept_ for machine in machines]),
+    )
+    assert_same_rows(fitted, expected, atol=1e-3)
+    ours, theirs = (hinge_objective(rows, instances, targets) for rows in (fitted, expected))
+    assert (ours <= theirs + 1e-6).all()
+
+
+@pytest.mark.usefixtures("_tight")
+def test_own_positives_of_the_squared_hinge_count_as_documents_of_their_weight() -> None:
+    instances, targets = documents(n_labels=1)
+    own = np.random.default_rng(1).normal(size=(1, 5, instances.shape[1]))
+    fitted = fit_rows(
+        instances, targets, l2=L2, loss="squared-hinge", own_positives=OwnPositives(own, 2.0)
+    )
+    longer = np.concatenate([instances, own[0], own[0]])
+    labels = csr_array(np.concatenate([targets.toarray(), np.ones((10, 1), dtype=np.float32)]))
+    assert_same_rows(fitted, fit_rows(longer, labels, l2=L2, loss="squared-hinge"), atol=1e-4)
+
+
+def test_an_unknown_loss_is_refused() -> None:
+    instances, targets = documents()
+    with pytest.raises(
+        SettingError, match=r"loss must be one of logistic, squared-hinge, got 'hin"
+    ):
+        fit_rows(instances, targets, l2=L2, loss="hinge")

@@ -35,9 +35,11 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            metavar="quick|balanced",
-            help="A named set of settings: quick (TF-IDF, seconds), balanced (TF-IDF and a frozen "
-            "transformer, minutes). Else balanced if the extra [transformers] is installed.",
+            metavar="quick|balanced|best",
+            help="A named set of settings: quick (TF-IDF, seconds), balanced (TF-IDF, a frozen "
+            "transformer, exact words and label texts, minutes), best (the same with a fine-tuned "
+            "transformer, up to an hour or two). Else balanced if the extra [transformers] is "
+            "installed.",
         ),
     ] = None,
     encoder: Annotated[

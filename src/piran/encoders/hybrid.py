@@ -14,6 +14,8 @@ from piran.types import FloatArray, Texts
 
 SHARED_SETTINGS = ("seed", "device")
 """Settings of the hybrid that every block gets which knows them."""
+BLOCK_WEIGHTS = {"transformer": 2.0, "finetuned": 2.0}
+"""Blocks that count other than 1 where nothing is said: what has read much other text counts more."""
 
 
 @ENCODERS.register("hybrid")
@@ -30,7 +32,8 @@ class HybridEncoder(Encoder):
     block_settings
         Settings of some blocks, by name: ``{"transformer": {"max_tokens": 128}}``.
     block_weights
-        What some blocks count, by name, others counting 1: shares are proportional to the squares.
+        What some blocks count, by name; others count 2 if they are transformers, else 1. Shares are
+        proportional to the squares.
     n_components
         Directions of most variation that the whole is reduced to; None leaves it as it is.
     device
@@ -42,11 +45,11 @@ class HybridEncoder(Encoder):
 
     name: ClassVar[str] = "hybrid"
     head_settings: ClassVar[dict[str, Any]] = {
-        # Ranks best with this much; tail rows are then freer to follow what is generated for them
-        "l2": 0.3,
-        "tail_l2": 0.1,
+        "loss": "squared-hinge",
+        "l2": 1.0,
         "n_prototype_documents": 1,
         "n_generated": 30,
+        "generated_weight": 0.5,
         "max_directions": None,  # as for TF-IDF; not varied
     }
 
@@ -111,7 +114,8 @@ class HybridEncoder(Encoder):
 
     def _weights(self) -> FloatArray:
         """Return the weights of the blocks, their squares adding up to 1."""
-        weights = np.array([(self.block_weights or {}).get(name, 1.0) for name in self.blocks])
+        given = {**BLOCK_WEIGHTS, **(self.block_weights or {})}
+        weights = np.array([given.get(name, 1.0) for name in self.blocks])
         if not (weights > 0).all():
             raise SettingError(f"block_weights must be above 0, got {self.block_weights}.")
         return np.asarray(weights / np.linalg.norm(weights))

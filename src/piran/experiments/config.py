@@ -39,6 +39,8 @@ class CellSpec(_Part):
     settings: Settings = {}
     on: dict[str, Settings] = {}
     """More settings on some datasets, by the dataset's name."""
+    seeds: int | None = Field(None, ge=1)
+    """Take only the first so many seeds of the suite, for a cell that takes long."""
 
     @property
     def title(self) -> str:

@@ -17,13 +17,16 @@ from piran.registry import suggestion
 
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
-    "balanced": {"encoder": "hybrid"},
+    "balanced": {"encoder": "hybrid", "views": ["words", "label-texts"]},
+    "best": {"encoder": "finetuned", "views": ["words", "label-texts"]},
 }
 """Named sets of settings, nothing more; what a user sets by hand comes on top."""
 DEFAULT_PRESET = "quick"
 """Of suites and of Python: the same on every machine."""
 PREFERRED_PRESET = "balanced"
 """Of the command line, where it can be had."""
+TRANSFORMER_ENCODERS = ("hybrid", "finetuned", "transformer")
+"""Encoders that need the extra [transformers]."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ def choose_preset(method: str, *, preset: str | None, encoder: str | None) -> Pr
     """
     takes_presets = "encoder" in METHODS[method].setting_names({})
     wanted = preset or PREFERRED_PRESET
-    if encoder is not None or not takes_presets or PRESETS.get(wanted) != {"encoder": "hybrid"}:
+    needs_transformer = PRESETS.get(wanted, {}).get("encoder") in TRANSFORMER_ENCODERS
+    if encoder is not None or not takes_presets or not needs_transformer:
         return PresetChoice(preset)
     if not is_available():
         return PresetChoice(

@@ -210,10 +210,16 @@ def _cells_of(suite: Suite, dataset: PlannedDataset) -> Iterator[Cell]:
     """Yield the cells of a dataset: all of a seed before the next, so that tables fill evenly."""
     for number, seed in enumerate(suite.seeds):
         for spec in suite.cells:
-            yield _cell(suite, spec, dataset, seed)
+            if _is_taken(spec, number):
+                yield _cell(suite, spec, dataset, seed)
         for sweep in suite.sweeps:
-            if sweep.seeds is None or number < sweep.seeds:
+            if _is_taken(sweep, number):
                 yield from _points(suite, sweep, dataset, seed)
+
+
+def _is_taken(spec: CellSpec | SweepSpec, number: int) -> bool:
+    """Return whether a cell or sweep wants the seed of this number."""
+    return spec.seeds is None or number < spec.seeds
 
 
 def _points(suite: Suite, sweep: SweepSpec, dataset: PlannedDataset, seed: int) -> Iterator[Cell]:

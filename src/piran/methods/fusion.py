@@ -84,7 +84,7 @@ class Fusion:
 def _fused(margins: Margins, weights: Mapping[str, FloatArray]) -> FloatArray:
     """Return the mean of the deciding views, and what label texts add, (n_documents, n_labels)."""
     total = np.zeros(margins[ROWS].shape, dtype=np.float32)
-    share = np.zeros(total.shape[1], dtype=np.float32)
+    share = np.zeros(len(weights[ROWS]), dtype=np.float32)
     for view, values in margins.items():
         if view == LABEL_TEXTS:
             continue

@@ -1,0 +1,160 @@
+"""Views beside the rows: exact words and label texts, weighed on validation documents."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from piran import PiranClassifier
+from piran.data.labels import LabelSpace
+from piran.errors import ModelFolderError, SettingError
+from piran.methods.fusion import Fusion
+from piran.methods.views import LABEL_TEXTS, ROWS, WORDS, LabelLikeness
+from piran.types import FloatArray
+from small_corpus import small_corpus, small_documents
+
+BOTH = (WORDS, LABEL_TEXTS)
+
+
+def fitted(
+    views: Sequence[str] = BOTH, descriptions: dict[str, str] | None = None
+) -> PiranClassifier:
+    train = small_documents(0)
+    labels = LabelSpace.from_label_sets(train.label_sets, tail=3, descriptions=descriptions)
+    method = PiranClassifier(tail=3, views=views)
+    return method.fit(train.texts, train.label_sets, labels=labels)
+
+
+@pytest.fixture(scope="module")
+def method() -> PiranClassifier:
+    return fitted()
+
+
+def test_without_views_scores_are_those_of_the_rows() -> None:
+    plain = fitted(views=())
+    texts = small_documents(1).texts
+    expected = plain.rows_.probabilities(plain.encoder_.encode(texts))
+    np.testing.assert_array_equal(plain.predict_scores(texts), expected)
+
+
+def test_views_find_the_labels_of_new_documents(method: PiranClassifier) -> None:
+    assert method.predict(["alpha1 alpha4 alpha7 noise1"]) == [("alpha",)]
+    assert method.predict(["zeta1 zeta4 zeta7 zeta2 noise1"]) == [("zeta",)]
+
+
+def test_a_model_with_views_is_the_same_after_loading(
+    method: PiranClassifier, tmp_path: Path
+) -> None:
+    texts = small_documents(2).texts
+    method.save(tmp_path / "model")
+    again = PiranClassifier.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_scores(texts), method.predict_scores(texts), rtol=1e-5)
+    (tmp_path / "model" / "fusion.safetensors").unlink()
+    with pytest.raises(ModelFolderError, match="fusion"):
+        PiranClassifier.load(tmp_path / "model")
+
+
+def test_the_same_seed_gives_the_same_scores(method: PiranClassifier) -> None:
+    texts = small_documents(2).texts
+    np.testing.assert_array_equal(fitted().predict_scores(texts), method.predict_scores(texts))
+
+
+def test_references_share_views_and_probabilities(method: PiranClassifier) -> None:
+    scores = method.system_scores(small_documents(3).texts)
+    head = method.labels_.is_head
+    np.testing.assert_array_equal(scores["piran"][:, head], scores["no-aug"][:, head])
+    assert not np.allclose(scores["piran"][:, ~head], scores["no-aug"][:, ~head])
+
+
+def test_an_unknown_view_is_named_before_anything_is_learned() -> None:
+    with pytest.raises(SettingError, match=r"Unknown view 'word'\. Did you mean 'words'"):
+        fitted(views=("word",))
+
+
+def test_likeness_is_the_cosine_about_both_means() -> None:
+    documents = np.array([[3.0, 1.0], [1.0, 3.0]])  # mean (2, 2)
+    labels = np.array([[1.0, 0.0], [0.0, 1.0]])  # mean (½, ½)
+    likeness = LabelLikeness.of(documents, labels)
+    found = likeness.margins(np.array([[3.0, 1.0], [2.0, 2.0], [3.0, 2.0]]))
+    np.testing.assert_allclose(found, [[1, -1], [0, 0], [0.5**0.5, -(0.5**0.5)]], atol=1e-12)
+
+
+def made_margins(n_documents: int = 400) -> tuple[dict[str, FloatArray], FloatArray, LabelSpace]:
+    """Rows that know head labels, words that know tail labels, and label texts that know nothing."""
+    random = np.random.default_rng(0)
+    is_true = random.random((n_documents, 8)) < [0.4, 0.4, 0.3, 0.3, 0.1, 0.1, 0.1, 0.1]
+    sign = 2.0 * is_true - 1
+    noise = {name: random.normal(size=is_true.shape) for name in (ROWS, WORDS, LABEL_TEXTS)}
+    is_tail = np.arange(8) >= 4
+    rows = np.where(is_tail, noise[ROWS], sign + 0.5 * noise[ROWS])
+    words = np.where(is_tail, sign + 0.5 * noise[WORDS], noise[WORDS])
+    counts = np.array([40, 40, 30, 30, 4, 4, 4, 4])
+    labels = LabelSpace(tuple("abcdefgh"), counts, is_tail)
+    return {ROWS: rows, WORDS: words, LABEL_TEXTS: noise[LABEL_TEXTS]}, is_true, labels
+
+
+def test_each_group_of_labels_weighs_the_views_by_what_they_know() -> None:
+    margins, is_true, labels = made_margins()
+    weights = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels).weights
+    assert set(weights[WORDS][:4]) == {0.5}
+    assert set(weights[WORDS][4:]) == {2.0}
+    assert not weights[LABEL_TEXTS].any()
+
+
+def test_probabilities_are_those_of_the_truth() -> None:
+    margins, is_true, labels = made_margins(4000)
+    half = {view: values[:2000] for view, values in margins.items()}
+    fusion = Fusion.fit(half, labels.matrix(_sets(is_true[:2000])), labels)
+    scores = fusion.probabilities({view: values[2000:] for view, values in margins.items()})
+    for low, high in ((0.05, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
+        inside = (scores >= low) & (scores < high)
+        assert abs(is_true[2000:][inside].mean() - scores[inside].mean()) < 0.05
+
+
+@given(st.integers(0, 2**16))
+def test_a_higher_margin_of_a_view_never_lowers_a_probability(seed: int) -> None:
+    margins, is_true, labels = made_margins(60)
+    fusion = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)
+    more = np.random.default_rng(seed).exponential(size=is_true.shape)
+    raised = {**margins, ROWS: margins[ROWS] + more}
+    assert (fusion.probabilities(raised) >= fusion.probabilities(margins) - 1e-6).all()
+
+
+def test_a_label_without_documents_is_scored_by_its_text_where_texts_count() -> None:
+    train = small_documents(0)
+    descriptions = {name: f"{name}1 {name}2 {name}3 {name}4" for name in ("alpha", "beta", "gamma")}
+    descriptions |= {
+        "delta": "delta1 delta2 delta3",
+        "epsilon": "epsilon1 epsilon3",
+        "zeta": "zeta4",
+    }
+    # A label of its own for the words of gamma, which no document has
+    descriptions["new"] = "gamma1 gamma2 gamma3 gamma4 gamma5 gamma6"
+    labels = LabelSpace.from_label_sets(
+        train.label_sets, tail=3, extra_names=["new"], descriptions=descriptions
+    )
+    method = PiranClassifier(tail=3, views=BOTH).fit(train.texts, train.label_sets, labels=labels)
+    fusion = method.fusion_
+    assert fusion is not None
+    new = method.labels_.names.index("new")
+    weight = {**fusion.weights, LABEL_TEXTS: np.ones(len(labels))}
+    method.fusion_ = Fusion(weight, fusion.calibration)
+    near, far = method.predict_scores(["gamma1 gamma2 gamma5 gamma6", "alpha1 alpha3 alpha4"])[
+        :, new
+    ]
+    assert near > far > 0
+    method.fusion_ = Fusion({**weight, LABEL_TEXTS: np.zeros(len(labels))}, fusion.calibration)
+    assert not method.predict_scores(["gamma1 gamma2"])[:, new].any()
+
+
+def test_a_corpus_tells_its_labels_what_they_mean() -> None:
+    corpus = small_corpus()
+    corpus.label_descriptions["zeta"] = "The last but two"
+    assert corpus.label_space().texts()[-1] == "zeta. The last but two"
+
+
+def _sets(is_true: FloatArray) -> list[tuple[str, ...]]:
+    return [tuple("abcdefgh"[label] for label in np.flatnonzero(row)) for row in is_true]
