@@ -13,7 +13,7 @@ from piran.data.labels import LabelSpace
 from piran.errors import ModelFolderError, SettingError
 from piran.methods.fusion import Fusion
 from piran.methods.views import LABEL_TEXTS, ROWS, WORDS, LabelLikeness
-from piran.types import FloatArray
+from piran.types import BoolArray, FloatArray
 from small_corpus import small_corpus, small_documents
 
 BOTH = (WORDS, LABEL_TEXTS)
@@ -82,7 +82,7 @@ def test_likeness_is_the_cosine_about_both_means() -> None:
     np.testing.assert_allclose(found, [[1, -1], [0, 0], [0.5**0.5, -(0.5**0.5)]], atol=1e-12)
 
 
-def made_margins(n_documents: int = 400) -> tuple[dict[str, FloatArray], FloatArray, LabelSpace]:
+def made_margins(n_documents: int = 400) -> tuple[dict[str, FloatArray], BoolArray, LabelSpace]:
     """Rows that know head labels, words that know tail labels, and label texts that know nothing."""
     random = np.random.default_rng(0)
     is_true = random.random((n_documents, 8)) < [0.4, 0.4, 0.3, 0.3, 0.1, 0.1, 0.1, 0.1]
@@ -156,5 +156,5 @@ def test_a_corpus_tells_its_labels_what_they_mean() -> None:
     assert corpus.label_space().texts()[-1] == "zeta. The last but two"
 
 
-def _sets(is_true: FloatArray) -> list[tuple[str, ...]]:
+def _sets(is_true: BoolArray) -> list[tuple[str, ...]]:
     return [tuple("abcdefgh"[label] for label in np.flatnonzero(row)) for row in is_true]

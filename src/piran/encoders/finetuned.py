@@ -70,6 +70,7 @@ class FineTunedEncoder(LossSettings, Encoder):
         "n_prototype_documents": 1,
         "n_generated": 20,
         "generated_weight": 2.0,
+        "tail_share": 0.5,  # rows fitted to documents that the encoder has learned are too sure
         "max_directions": None,
     }
 
