@@ -46,7 +46,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         Number of tail labels, or their fraction; None for two thirds. The least frequent are tail.
     variant
         ``complete`` is the method; the others leave parts out (see :data:`piran.augment.VARIANTS`).
-    loss
+    row_loss
         ``logistic`` is the paper's; ``squared-hinge`` makes support vector machines, whose
         ``predict_proba`` only ranks: their margins are not log-odds.
     l2
@@ -109,7 +109,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         *,
         tail: int | float | None = None,
         variant: str = COMPLETE,
-        loss: str = LOGISTIC,
+        row_loss: str = LOGISTIC,
         l2: float = 0.3,
         tail_l2: float | None = None,
         n_pairs: int = 100,
@@ -128,7 +128,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     ) -> None:
         self.tail = tail
         self.variant = variant
-        self.loss = loss
+        self.row_loss = row_loss
         self.l2 = l2
         self.tail_l2 = tail_l2
         self.n_pairs = n_pairs
@@ -180,7 +180,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.is_head_ = ~self.is_tail_ & (counts > 0)
         self.centre_ = X.mean(axis=0) if self.is_centred else np.zeros_like(X[0])
         # Algorithm 1, lines 1–5: the classifier of all labels
-        self.stage1_rows_ = stage1_rows or fit_rows(X, targets, l2=self.l2, loss=self.loss)
+        self.stage1_rows_ = stage1_rows or fit_rows(X, targets, l2=self.l2, loss=self.row_loss)
         self.rows_ = self.adjust_tail(X, targets, self.variant)
         return self
 
@@ -214,7 +214,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             source,
             l2=self.l2 if self.tail_l2 is None else self.tail_l2,
             generated_weight=self.generated_weight,
-            loss=self.loss,
+            loss=self.row_loss,
         ).moved(self.centre_)
         kept = self.stage1_rows_[tail_ids].blended(tail_rows, self.tail_share)
         return self.stage1_rows_.replaced(tail_ids, kept)
@@ -268,7 +268,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     def check_settings(self) -> None:
         """Refuse what would be found out only after stage 1."""
         variant_named(self.variant)
-        check_loss(self.loss)
+        check_loss(self.row_loss)
         if self.solver not in SOLVERS:
             raise SettingError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}.")
         if not 0 <= self.tail_share <= 1:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from piran import PiranClassifier, PiranHead
+from piran.encoders.base import ENCODERS
 from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import DataError, ModelFolderError, NotFittedError, SettingError
 from piran.methods import load_method
+from piran.methods.piran import HEAD_SETTINGS, OWN_SETTINGS
 from small_corpus import TAIL, small_corpus, small_documents
 
 
@@ -136,3 +138,9 @@ def test_ranked_predictions_are_the_predicted_labels_best_first(fitted: PiranCla
     for row in ranked:
         assert list(row.values()) == sorted(row.values(), reverse=True)
     assert all(len(row) == 2 for row in fitted.predict_ranked(texts, top=2))
+
+
+@pytest.mark.parametrize("name", list(ENCODERS))
+def test_no_setting_of_an_encoder_is_called_like_one_of_the_head(name: str) -> None:
+    own = set(ENCODERS[name]._get_param_names()) - {"seed"}
+    assert not own & {*HEAD_SETTINGS, *OWN_SETTINGS}

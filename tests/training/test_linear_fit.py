@@ -246,6 +246,6 @@ def test_own_positives_of_the_squared_hinge_count_as_documents_of_their_weight()
 def test_an_unknown_loss_is_refused() -> None:
     instances, targets = documents()
     with pytest.raises(
-        SettingError, match=r"loss must be one of logistic, squared-hinge, got 'hin"
+        SettingError, match=r"row_loss must be one of logistic, squared-hinge, got 'hin"
     ):
         fit_rows(instances, targets, l2=L2, loss="hinge")

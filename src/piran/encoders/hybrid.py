@@ -45,7 +45,7 @@ class HybridEncoder(Encoder):
 
     name: ClassVar[str] = "hybrid"
     head_settings: ClassVar[dict[str, Any]] = {
-        "loss": "squared-hinge",
+        "row_loss": "squared-hinge",
         "l2": 1.0,
         "n_prototype_documents": 1,
         "n_generated": 30,

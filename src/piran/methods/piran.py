@@ -248,10 +248,10 @@ def _stage1_rows(
     """Fit the classifier of all labels, lines 1–5, for an encoder that brings none."""
 
     def fit() -> dict[str, FloatArray]:
-        fitted = fit_rows(instances, targets, l2=head.l2, loss=head.loss, start=start)
+        fitted = fit_rows(instances, targets, l2=head.l2, loss=head.row_loss, start=start)
         return {"rows": fitted.rows, "bias": fitted.bias}
 
-    return LinearRows(**kept_arrays("rows", [instances, targets, head.l2, head.loss], fit))
+    return LinearRows(**kept_arrays("rows", [instances, targets, head.l2, head.row_loss], fit))
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:

@@ -82,7 +82,7 @@ def fit_rows(
 def check_loss(loss: str) -> None:
     """Refuse a loss that is not known."""
     if loss not in LOSSES:
-        raise SettingError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
+        raise SettingError(f"row_loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
 
 
 def _logistic(against: Tensor) -> tuple[Tensor, Tensor]:
