@@ -1,18 +1,19 @@
-"""Tables of the peers' results, from their records alone.
+"""Tables of the peers' results, from records alone, with piran's own methods beside them.
 
-python benchmarks/peers/tables.py benchmarks/results/peers   # Markdown, all datasets
+python benchmarks/peers/tables.py benchmarks/results/peers --beside results/encoders
 """
 
 import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 from catalogue import PEERS
 
-from piran.experiments.table_data import Row, Score, Table, seeds_note, with_best_marked
+from piran.experiments.names import display_name
+from piran.experiments.results import Mean, SystemRuns, read_results
+from piran.experiments.table_data import Entry, Row, Score, Table, seeds_note, with_best_marked
 from piran.experiments.table_formats import markdown
 
 Record = Mapping[str, Any]
@@ -22,54 +23,68 @@ Sections = Mapping[str, Mapping[str, float]]
 POLICIES = {"default": "default", "global": "one", "groups": "two", "per-label": "per label"}
 """Policies in the order of columns, and what a column calls them."""
 F1 = {"micro_f1": "micro", "macro_f1": "macro", "tail_f1": "tail"}
+RANKING = ("P@1", "P@5")
+OUR_METRICS = {"default": "{}_at_0.5", "groups": "{}"}
+"""What a run record calls an F1 under the policies that it tells of."""
+COLUMNS = (
+    "peer",
+    *RANKING,
+    *(f"{f1} {policy}" for policy in POLICIES.values() for f1 in F1.values()),
+    "seconds",
+)
 NOTES = (
     "Cut-offs: default is the peer's own; one for all labels, two (tail and others) and per label "
-    "(where 10 validation documents have it) are chosen on the validation documents.",
+    "(where at least 10 validation documents have it) are chosen on validation documents.",
     "Seconds: CPU time of learning from all training documents, once vectors are there.",
+)
+OUR_NOTE = (
+    "Rows that begin with piran are its own methods: default is 0.5, two is the policy that the "
+    "method saves."
 )
 
 
-def dataset_tables(folder: Path) -> str:
+def dataset_tables(folder: Path, ours: Sequence[SystemRuns] = ()) -> str:
     """Return the tables of one dataset as Markdown; nothing if it has no records."""
     records = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
-    return "\n".join(markdown(table) for table in tables(records))
+    return "\n".join(markdown(table) for table in tables(records, ours))
 
 
-def tables(records: Sequence[Record]) -> list[Table]:
-    """Return a table of a dataset's records, and one for each subset of its test documents."""
+def tables(records: Sequence[Record], ours: Sequence[SystemRuns] = ()) -> list[Table]:
+    """Return a table of a dataset's records, and one for each subset of its test documents.
+
+    ``ours`` are piran's methods on the same dataset; those on other documents are left out.
+    """
     if not records:
         return []
-    dataset = records[0]["dataset"]
-    found = [_table(f"Peers on {dataset}", records, [record["metrics"] for record in records])]
-    for subset in records[0]["subsets"]:
-        sections = [record["subsets"][subset] for record in records]
-        found.append(_table(f"Peers on {dataset}: {subset}", records, sections))
-    return found
+    dataset, checksum = records[0]["dataset"], records[0]["checksum"]
+    same = [runs for runs in ours if runs.records[0].dataset.checksum == checksum]
+    titles = {None: f"Peers on {dataset}"}
+    titles |= {subset: f"Peers on {dataset}: {subset}" for subset in records[0]["subsets"]}
+    return [_table(title, records, subset, same) for subset, title in titles.items()]
 
 
-def _table(title: str, records: Sequence[Record], sections: Sequence[Sections]) -> Table:
-    columns = ("peer", "P@1", "P@5", *_f1_columns(), "seconds")
-    by_peer: dict[str, list[int]] = {}
-    for place, record in enumerate(records):
-        by_peer.setdefault(record["peer"], []).append(place)
-    marked = with_best_marked(
-        [_scores([sections[place] for place in by_peer[peer]]) for peer in _in_order(by_peer)]
-    )
+def _table(
+    title: str, records: Sequence[Record], subset: str | None, ours: Sequence[SystemRuns]
+) -> Table:
+    by_peer: dict[str, list[Record]] = {}
+    for record in records:
+        by_peer.setdefault(record["peer"], []).append(record)
+    peers = [by_peer[peer] for peer in _in_order(by_peer)]
+    scores = [_peer_scores(seeds, subset) for seeds in peers]
+    scores += [_our_scores(runs, subset) for runs in ours]
+    names = [seeds[0]["title"] for seeds in peers]
+    names += [f"piran: {display_name(runs.cell)}" for runs in ours]
+    seconds: list[Entry] = [
+        Score(Mean.of([record["refit"]["cpu_seconds"] for record in seeds]).value, digits=0)
+        for seeds in peers
+    ]
+    seconds += [None] * len(ours)  # their times hold other work too
+    marked = with_best_marked(scores)
     rows = tuple(
-        (
-            records[by_peer[peer][0]]["title"],
-            *scores,
-            Score(
-                mean(records[place]["refit"]["cpu_seconds"] for place in by_peer[peer]), digits=0
-            ),
-        )
-        for peer, scores in zip(_in_order(by_peer), marked, strict=True)
+        (name, *row, taken) for name, row, taken in zip(names, marked, seconds, strict=True)
     )
-    return Table("peers", title, columns, rows, (*seeds_note(marked), *NOTES))
-
-
-def _f1_columns() -> list[str]:
-    return [f"{f1} {policy}" for policy in POLICIES.values() for f1 in F1.values()]
+    notes = (*seeds_note(marked), *NOTES, *((OUR_NOTE,) if ours else ()))
+    return Table("peers", title, COLUMNS, rows, notes)
 
 
 def _in_order(peers: Iterable[str]) -> list[str]:
@@ -78,15 +93,38 @@ def _in_order(peers: Iterable[str]) -> list[str]:
     return sorted(peers, key=lambda peer: known.index(peer) if peer in known else len(known))
 
 
-def _scores(seeds: Sequence[Sections]) -> Row:
-    wanted = [("ranking", "P@1"), ("ranking", "P@5")]
-    wanted += [(policy, f1) for policy in POLICIES for f1 in F1]
-    return tuple(_mean([seed[section][name] for seed in seeds]) for section, name in wanted)
+def _peer_scores(seeds: Sequence[Record], subset: str | None) -> Row:
+    """Return the numbers of one peer, the mean over its records."""
+    sections: list[Sections] = [
+        record["metrics"] if subset is None else record["subsets"][subset] for record in seeds
+    ]
+    wanted = [("ranking", name) for name in RANKING]
+    wanted += [(policy, name) for policy in POLICIES for name in F1]
+    return tuple(
+        Score.of(Mean.of([found[section][name] for found in sections])) for section, name in wanted
+    )
 
 
-def _mean(values: Sequence[float]) -> Score:
-    spread = stdev(values) if len(values) > 1 else None
-    return Score(mean(values), spread, len(values))
+def _our_scores(runs: SystemRuns, subset: str | None) -> Row:
+    """Return the numbers of one method of piran under the policies that its records tell of."""
+    part = SystemRuns(runs.cell, runs.method, runs.system, runs.records, subset=subset)
+    wanted: list[str | None] = list(RANKING)
+    wanted += [
+        OUR_METRICS[policy].format(name) if policy in OUR_METRICS else None
+        for policy in POLICIES
+        for name in F1
+    ]
+    return tuple(
+        Score.of(part.mean(name)) if name is not None and part.has(name) else None
+        for name in wanted
+    )
+
+
+def read_ours(folders: Sequence[Path]) -> dict[str, list[SystemRuns]]:
+    """Return the methods of some suites by dataset."""
+    if not folders:
+        return {}
+    return {dataset.name: dataset.systems() for dataset in read_results(*folders).datasets}
 
 
 def main() -> None:
@@ -95,7 +133,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="records, one folder for each dataset")
-    found = [dataset_tables(folder) for folder in sorted(parser.parse_args().folder.iterdir())]
+    parser.add_argument(
+        "--beside", type=Path, action="append", default=[], help="a suite's results to set beside"
+    )
+    arguments = parser.parse_args()
+    ours = read_ours(arguments.beside)
+    folders = sorted(folder for folder in arguments.folder.iterdir() if folder.is_dir())
+    found = [dataset_tables(folder, ours.get(folder.name, [])) for folder in folders]
     print("\n".join(text for text in found if text))
 
 

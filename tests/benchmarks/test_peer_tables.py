@@ -9,7 +9,10 @@ from catalogue import PEERS
 from environments import REQUIREMENTS
 from tables import F1, POLICIES, dataset_tables, tables
 
+from made_suite import CHECKSUM, made_record
+from piran.experiments.results import SystemRuns
 from piran.experiments.table_data import Score
+from piran.experiments.table_formats import plain_text
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "peers"
 
@@ -21,6 +24,7 @@ def record(peer: str, value: float, *, seed: int = 0, subset: str | None = None)
         "peer": peer,
         "title": peer.upper(),
         "dataset": "small",
+        "checksum": CHECKSUM,
         "seed": seed,
         "refit": {"cpu_seconds": 10 * value},
         "metrics": sections,
@@ -74,3 +78,23 @@ def test_every_peer_has_a_script_and_pinned_requirements(entry: Any) -> None:
     lines = (REQUIREMENTS / f"{entry.environment}.txt").read_text(encoding="utf-8").splitlines()
     assert lines
     assert all("==" in line for line in lines)
+
+
+def our_runs(value: float) -> SystemRuns:
+    metrics = {"micro_f1": value, "micro_f1_at_0.5": value - 1}
+    return SystemRuns(
+        "linear", "linear", "linear", (made_record("linear", 0, {"linear": metrics}),)
+    )
+
+
+def test_our_own_methods_stand_beside_the_peers() -> None:
+    (table,) = tables([record("pecos", 1.0)], [our_runs(7.0)])
+    assert [row[0] for row in table.rows] == ["PECOS", "piran: Linear"]
+    ours = dict(zip(table.columns, table.rows[1], strict=True))
+    wanted = ("micro default", "micro one", "micro two")
+    assert [plain_text(ours[name]) for name in wanted] == ["6.00", "–", "7.00"]
+
+
+def test_methods_that_saw_other_documents_are_left_out() -> None:
+    (table,) = tables([{**record("pecos", 1.0), "checksum": "another"}], [our_runs(7.0)])
+    assert [row[0] for row in table.rows] == ["PECOS"]
