@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types bench clean
+.PHONY: help demo test lint format types bench peers clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ bench: $(VENV)/dev.stamp ## Run PIRAN over three seeds on the embedded corpus; m
 	$(BIN)/piran table encoders --table ablation
 	$(BIN)/python benchmarks/lstm_speed.py
 	$(BIN)/python benchmarks/stage2_memory.py
+
+peers: $(VENV)/dev.stamp ## Run the tools that people would pick instead on the embedded corpus
+	$(BIN)/python benchmarks/peers/run.py --data debtags
 
 clean: ## Remove the environment and what tools leave behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage src/*.egg-info

@@ -6,6 +6,11 @@ A page asks for a table between two comments, with the arguments of ``piran tabl
     … whatever stands here is replaced …
     <!-- end -->
 
+or for those of the peers, with the arguments of ``benchmarks/peers/tables.py``::
+
+    <!-- peers table benchmarks/results/peers -->
+    <!-- end -->
+
 so every number on the page comes out of a record.
 
     python scripts/fill_tables.py           # write the pages
@@ -15,6 +20,7 @@ so every number on the page comes out of a record.
 import argparse
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,12 +30,28 @@ from piran.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
-MARKED = re.compile(r"(<!-- piran (table [^>]*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- (piran|peers) (table [^>]*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+PEER_TABLES = ROOT / "benchmarks" / "peers" / "tables.py"
 
 
 def filled(page: str) -> str:
     """Return the page with all of its tables made anew."""
-    return MARKED.sub(lambda match: f"{match[1]}\n{_table(match[2])}\n{match[4]}", page)
+    makers = {"piran": _table, "peers": _peer_tables}
+    return MARKED.sub(lambda match: f"{match[1]}\n{makers[match[2]](match[3])}\n{match[5]}", page)
+
+
+def _peer_tables(command: str) -> str:
+    arguments = shlex.split(command)[1:]
+    result = subprocess.run(
+        [sys.executable, str(PEER_TABLES), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    if result.returncode != 0:
+        raise RuntimeError(f"peers {command} failed: {result.stderr}")
+    return result.stdout.strip() + "\n"
 
 
 def _table(command: str) -> str:

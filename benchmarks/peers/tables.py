@@ -1,0 +1,147 @@
+"""Tables of the peers' results, from records alone, with piran's own methods beside them.
+
+python benchmarks/peers/tables.py benchmarks/results/peers --beside results/encoders
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from catalogue import PEERS
+
+from piran.experiments.names import display_name
+from piran.experiments.results import Mean, SystemRuns, read_results
+from piran.experiments.table_data import Entry, Row, Score, Table, seeds_note, with_best_marked
+from piran.experiments.table_formats import markdown
+
+Record = Mapping[str, Any]
+Sections = Mapping[str, Mapping[str, float]]
+"""Metrics by policy, and those without a cut-off under "ranking"."""
+
+POLICIES = {"default": "default", "global": "one", "groups": "two", "per-label": "per label"}
+"""Policies in the order of columns, and what a column calls them."""
+F1 = {"micro_f1": "micro", "macro_f1": "macro", "tail_f1": "tail"}
+RANKING = ("P@1", "P@5")
+OUR_METRICS = {"default": "{}_at_0.5", "groups": "{}"}
+"""What a run record calls an F1 under the policies that it tells of."""
+COLUMNS = (
+    "peer",
+    *RANKING,
+    *(f"{f1} {policy}" for policy in POLICIES.values() for f1 in F1.values()),
+    "seconds",
+)
+NOTES = (
+    "Cut-offs: default is the peer's own; one for all labels, two (tail and others) and per label "
+    "(where at least 10 validation documents have it) are chosen on validation documents.",
+    "Seconds: CPU time of learning from all training documents, once vectors are there.",
+)
+OUR_NOTE = (
+    "Rows that begin with piran are its own methods: default is 0.5, two is the policy that the "
+    "method saves."
+)
+
+
+def dataset_tables(folder: Path, ours: Sequence[SystemRuns] = ()) -> str:
+    """Return the tables of one dataset as Markdown; nothing if it has no records."""
+    records = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    return "\n".join(markdown(table) for table in tables(records, ours))
+
+
+def tables(records: Sequence[Record], ours: Sequence[SystemRuns] = ()) -> list[Table]:
+    """Return a table of a dataset's records, and one for each subset of its test documents.
+
+    ``ours`` are piran's methods on the same dataset; those on other documents are left out.
+    """
+    if not records:
+        return []
+    dataset, checksum = records[0]["dataset"], records[0]["checksum"]
+    same = [runs for runs in ours if runs.records[0].dataset.checksum == checksum]
+    titles = {None: f"Peers on {dataset}"}
+    titles |= {subset: f"Peers on {dataset}: {subset}" for subset in records[0]["subsets"]}
+    return [_table(title, records, subset, same) for subset, title in titles.items()]
+
+
+def _table(
+    title: str, records: Sequence[Record], subset: str | None, ours: Sequence[SystemRuns]
+) -> Table:
+    by_peer: dict[str, list[Record]] = {}
+    for record in records:
+        by_peer.setdefault(record["peer"], []).append(record)
+    peers = [by_peer[peer] for peer in _in_order(by_peer)]
+    scores = [_peer_scores(seeds, subset) for seeds in peers]
+    scores += [_our_scores(runs, subset) for runs in ours]
+    names = [seeds[0]["title"] for seeds in peers]
+    names += [f"piran: {display_name(runs.cell)}" for runs in ours]
+    seconds: list[Entry] = [
+        Score(Mean.of([record["refit"]["cpu_seconds"] for record in seeds]).value, digits=0)
+        for seeds in peers
+    ]
+    seconds += [None] * len(ours)  # their times hold other work too
+    marked = with_best_marked(scores)
+    rows = tuple(
+        (name, *row, taken) for name, row, taken in zip(names, marked, seconds, strict=True)
+    )
+    notes = (*seeds_note(marked), *NOTES, *((OUR_NOTE,) if ours else ()))
+    return Table("peers", title, COLUMNS, rows, notes)
+
+
+def _in_order(peers: Iterable[str]) -> list[str]:
+    """Return peers in the order of the catalogue, unknown ones at the end."""
+    known = [entry.name for entry in PEERS]
+    return sorted(peers, key=lambda peer: known.index(peer) if peer in known else len(known))
+
+
+def _peer_scores(seeds: Sequence[Record], subset: str | None) -> Row:
+    """Return the numbers of one peer, the mean over its records."""
+    sections: list[Sections] = [
+        record["metrics"] if subset is None else record["subsets"][subset] for record in seeds
+    ]
+    wanted = [("ranking", name) for name in RANKING]
+    wanted += [(policy, name) for policy in POLICIES for name in F1]
+    return tuple(
+        Score.of(Mean.of([found[section][name] for found in sections])) for section, name in wanted
+    )
+
+
+def _our_scores(runs: SystemRuns, subset: str | None) -> Row:
+    """Return the numbers of one method of piran under the policies that its records tell of."""
+    part = SystemRuns(runs.cell, runs.method, runs.system, runs.records, subset=subset)
+    wanted: list[str | None] = list(RANKING)
+    wanted += [
+        OUR_METRICS[policy].format(name) if policy in OUR_METRICS else None
+        for policy in POLICIES
+        for name in F1
+    ]
+    return tuple(
+        Score.of(part.mean(name)) if name is not None and part.has(name) else None
+        for name in wanted
+    )
+
+
+def read_ours(folders: Sequence[Path]) -> dict[str, list[SystemRuns]]:
+    """Return the methods of some suites by dataset."""
+    if not folders:
+        return {}
+    return {dataset.name: dataset.systems() for dataset in read_results(*folders).datasets}
+
+
+def main() -> None:
+    """Print the tables of all datasets below a folder."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="records, one folder for each dataset")
+    parser.add_argument(
+        "--beside", type=Path, action="append", default=[], help="a suite's results to set beside"
+    )
+    arguments = parser.parse_args()
+    ours = read_ours(arguments.beside)
+    folders = sorted(folder for folder in arguments.folder.iterdir() if folder.is_dir())
+    found = [dataset_tables(folder, ours.get(folder.name, [])) for folder in folders]
+    print("\n".join(text for text in found if text))
+
+
+if __name__ == "__main__":
+    main()
