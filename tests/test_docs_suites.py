@@ -24,7 +24,7 @@ def test_the_example_of_a_suite_can_be_planned(tmp_path: Path) -> None:
     assert settings["piran"]["n_components"] == 200
     assert settings["piran-bilstm"]["max_epochs"] == 40
     assert {name for name in settings if "@" in name} == {f"generations@{p}" for p in (10, 20, 40)}
-    assert len(plan.cells) == 5 * 3 + 3 * 3
+    assert len(plan.cells) == 5 * 2 + 3 + 3 * 3
 
 
 def test_the_guide_names_every_suite_and_every_table() -> None:

@@ -63,7 +63,8 @@ def bad_inputs() -> dict[str, tuple[str, bytes | list[object], tuple[str, ...], 
         "loss without minimum": (
             "train.jsonl",
             GOOD,
-            ("--tail", "1", "--set", "diversity_weight=50", "--set", "min_documents=1"),
+            ("--tail", "1", "--preset", "quick")
+            + ("--set", "diversity_weight=50", "--set", "min_documents=1"),
             "no minimum",
         ),
     }
