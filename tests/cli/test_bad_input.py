@@ -63,8 +63,10 @@ def bad_inputs() -> dict[str, tuple[str, bytes | list[object], tuple[str, ...], 
         "loss without minimum": (
             "train.jsonl",
             GOOD,
-            ("--tail", "1", "--preset", "quick")
-            + ("--set", "diversity_weight=50", "--set", "min_documents=1"),
+            (
+                *("--tail", "1", "--preset", "quick"),
+                *("--set", "diversity_weight=50", "--set", "min_documents=1"),
+            ),
             "no minimum",
         ),
     }
