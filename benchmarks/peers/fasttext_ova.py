@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import fasttext
+import numpy as np
 from contract import TRAIN, Peer, Task, ranked_matrix
 from scipy.sparse import csr_matrix
 
@@ -11,14 +12,17 @@ PREFIX = "__label__"
 
 
 def prepare(task: Task) -> str:
-    """Write texts with their labels into the file that it trains from, and return its path."""
-    targets = task.targets()
+    """Write texts with their labels into the file that it trains from, and return its path.
+
+    It learns from the lines in their order, and a corpus may be sorted by label: they are shuffled.
+    """
+    targets, texts = task.targets(), task.texts(TRAIN)
     path = Path(task.out) / "train.txt"
     with path.open("w", encoding="utf-8") as file:
-        for row, text in enumerate(task.texts(TRAIN)):
+        for row in np.random.default_rng(task.seed).permutation(len(texts)):
             columns = targets.indices[targets.indptr[row] : targets.indptr[row + 1]]
             labels = " ".join(f"{PREFIX}{column}" for column in columns)
-            file.write(f"{labels} {text}\n")
+            file.write(f"{labels} {texts[row]}\n")
     return str(path)
 
 
