@@ -14,8 +14,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from piran.encoders import LabelledTexts
+from piran.encoders.base import TEXTS_AT_ONCE
 from piran.encoders.ngrams import WORD
-from piran.encoders.tfidf import TEXTS_AT_ONCE, TfidfEncoder
+from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import DataError, ModelFolderError, NotFittedError
 
 TEXTS = [

@@ -46,8 +46,8 @@ def train(
         str,
         typer.Option(
             metavar="auto|NAME",
-            help="What reads the texts: tfidf, transformer (frozen), finetuned (a transformer that "
-            "is trained), hybrid (several), bilstm, or what the preset says.",
+            help="What reads the texts: tfidf, static, transformer (frozen), finetuned (a "
+            "transformer that is trained), hybrid (several), bilstm, or what the preset says.",
         ),
     ] = "auto",
     tail: Tail = "auto",

@@ -1,6 +1,7 @@
 """The contract of encoders: texts in, instances out, one row a document."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -9,9 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from piran.errors import DataError, NotFittedError
+from piran.progress import task
 from piran.registry import Registry
 from piran.rows import LinearRows
 from piran.types import FloatArray, LabelMatrix, Texts
+
+TEXTS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +100,25 @@ class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no 
             raise NotFittedError(
                 f"{type(self).__name__} is not fitted; call fit(train) or load(folder) first."
             )
+
+
+def unit_rows(vectors: FloatArray) -> FloatArray:
+    """Bring the rows of (n, feature_dim) to length one; rows of zeros stay."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
+
+
+def unit_instances(
+    texts: Texts, vectors_of: Callable[[Texts], FloatArray], feature_dim: int
+) -> FloatArray:
+    """Return the vectors of the texts at length one, float32; a portion of texts at a time."""
+    blocks = [np.zeros((0, feature_dim), dtype=np.float32)]
+    with task("Encoding", len(texts)) as advance:
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            part = texts[first : first + TEXTS_AT_ONCE]
+            blocks.append(unit_rows(vectors_of(part)).astype(np.float32))
+            advance(len(part))
+    return np.concatenate(blocks)
 
 
 ENCODERS: Registry[type[Encoder]] = Registry("encoder", "piran.encoders")

@@ -8,19 +8,17 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from piran.data.tokens import UNKNOWN_ID, Vocabulary
-from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
+from piran.encoders.base import ENCODERS, Encoder, LabelledTexts, unit_instances
 from piran.encoders.embeddings import initial_embeddings
 from piran.encoders.pretrained import DEFAULT_MODEL
 from piran.encoders.transformer import TransformerEncoder
 from piran.errors import ModelFolderError, SettingError
-from piran.progress import task
 from piran.storage import load_state, save_state
 from piran.types import FloatArray, IntArray, Texts
 
 TRANSFORMER = "transformer"
 COMMON_SHARE = 1e-3
 """A word with this share of all words counts half of what a rare one does (Arora et al. 2017)."""
-TEXTS_AT_ONCE = 4096
 
 
 @ENCODERS.register("static")
@@ -111,15 +109,12 @@ class StaticEncoder(Encoder):
     def encode(self, texts: Texts) -> FloatArray:
         """Return the means, each of length one; a text without known words is all zeros."""
         self.require_fitted("vectors_")
-        blocks = [np.zeros((0, self.feature_dim), dtype=np.float32)]
-        with task("Encoding", len(texts)) as advance:
-            for first in range(0, len(texts), TEXTS_AT_ONCE):
-                part = texts[first : first + TEXTS_AT_ONCE]
-                total = _counts(self.vocabulary_.encode(part), len(self.vectors_)) @ self.vectors_
-                length = np.linalg.norm(total, axis=1, keepdims=True)
-                blocks.append((total / np.where(length > 0, length, 1.0)).astype(np.float32))
-                advance(len(part))
-        return np.concatenate(blocks)
+        return unit_instances(texts, self._sums, self.feature_dim)
+
+    def _sums(self, texts: Texts) -> FloatArray:
+        """Return the sum of the weighted vectors of each text, (n_documents, feature_dim)."""
+        counts = _counts(self.vocabulary_.encode(texts), len(self.vectors_))
+        return np.asarray(counts @ self.vectors_)
 
     @property
     def feature_dim(self) -> int:

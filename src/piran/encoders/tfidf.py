@@ -6,14 +6,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
+from piran.encoders.base import ENCODERS, Encoder, LabelledTexts, unit_instances
 from piran.encoders.ngrams import NgramVectorizer
 from piran.errors import ModelFolderError
 from piran.progress import task
 from piran.storage import load_state, save_state
 from piran.types import FloatArray, Texts
-
-TEXTS_AT_ONCE = 4096
 
 
 @ENCODERS.register("tfidf")
@@ -82,15 +80,11 @@ class TfidfEncoder(Encoder):
     def encode(self, texts: Texts) -> FloatArray:
         """Project the texts and scale each to length one; a text without known words is all zeros."""
         self.require_fitted("directions_")
-        blocks = [np.zeros((0, self.feature_dim), dtype=np.float32)]
-        with task("Encoding", len(texts)) as advance:
-            for first in range(0, len(texts), TEXTS_AT_ONCE):
-                part = texts[first : first + TEXTS_AT_ONCE]
-                dense = np.asarray(self.ngrams_.transform(part) @ self.directions_)
-                length = np.linalg.norm(dense, axis=1, keepdims=True)
-                blocks.append((dense / np.where(length > 0, length, 1.0)).astype(np.float32))
-                advance(len(part))
-        return np.concatenate(blocks)
+        return unit_instances(texts, self._projected, self.feature_dim)
+
+    def _projected(self, texts: Texts) -> FloatArray:
+        """Return the texts' vectors in the kept directions, (n_documents, feature_dim)."""
+        return np.asarray(self.ngrams_.transform(texts) @ self.directions_)
 
     @property
     def feature_dim(self) -> int:

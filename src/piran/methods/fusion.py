@@ -60,10 +60,6 @@ class Fusion:
         """Whether labels without a training document get a score: if their texts count."""
         return LABEL_TEXTS in self.weights and bool(self.weights[LABEL_TEXTS][-1:].any())
 
-    def summary(self) -> dict[str, list[float]]:
-        """Return the weights of each view that were chosen, for head and tail labels alike."""
-        return {view: sorted(set(values.tolist())) for view, values in self.weights.items()}
-
     def save(self, folder: Path) -> None:
         """Write weights and sigmoids."""
         arrays = {f"weight {view}": values for view, values in self.weights.items()}

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from piran.data.labels import LabelSpace
-from piran.encoders.base import Encoder, LabelledTexts
+from piran.encoders.base import Encoder, LabelledTexts, unit_rows
 from piran.errors import ModelFolderError, SettingError
 from piran.methods.text_svm import SvmSettings, TextSvm
 from piran.registry import suggestion
@@ -40,11 +40,11 @@ class LabelLikeness:
     def of(cls, instances: FloatArray, label_instances: FloatArray) -> "LabelLikeness":
         """Learn from the training instances and those of the labels' texts."""
         centred = label_instances - label_instances.mean(axis=0)
-        return cls(instances.mean(axis=0), _unit(centred))
+        return cls(instances.mean(axis=0), unit_rows(centred))
 
     def margins(self, instances: FloatArray) -> FloatArray:
         """Return the cosines between documents and labels, (n_documents, n_labels)."""
-        return np.asarray(_unit(instances - self.centre) @ self.directions.T)
+        return np.asarray(unit_rows(instances - self.centre) @ self.directions.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +114,3 @@ def check_views(names: Sequence[str]) -> None:
     for name in names:
         if name not in VIEWS:
             raise SettingError(f"Unknown view {name!r}. {suggestion(name, list(VIEWS))}")
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    """Bring rows to length one; rows of zeros stay."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
