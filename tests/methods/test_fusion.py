@@ -1,4 +1,4 @@
-"""Views beside the rows: exact words and label texts, weighed on validation documents."""
+"""Views beside the rows: other documents and label texts, weighed on documents unknown to them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,14 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from piran import PiranClassifier
+from piran.data.corpus import Documents
 from piran.data.labels import LabelSpace
+from piran.encoders.base import LabelledTexts
+from piran.encoders.bilstm import BiLstmEncoder
 from piran.errors import ModelFolderError, SettingError
+from piran.methods.base import Judged
 from piran.methods.fusion import Fusion
-from piran.methods.views import LABEL_TEXTS, ROWS, WORDS, LabelLikeness
+from piran.methods.views import DOCUMENTS, LABEL_TEXTS, ROWS, LabelLikeness
 from piran.types import BoolArray, FloatArray
 from small_corpus import small_corpus, small_documents
 
-BOTH = (WORDS, LABEL_TEXTS)
+BOTH = (DOCUMENTS, LABEL_TEXTS)
 
 
 def fitted(
@@ -63,15 +67,20 @@ def test_the_same_seed_gives_the_same_scores(method: PiranClassifier) -> None:
 
 
 def test_references_share_views_and_probabilities(method: PiranClassifier) -> None:
+    fusion = method.fusion_
+    assert fusion is not None
+    rows_count = {**fusion.weights, ROWS: np.ones(len(method.labels_))}
+    method.fusion_ = Fusion(rows_count, fusion.calibration)
     scores = method.system_scores(small_documents(3).texts)
+    method.fusion_ = fusion
     head = method.labels_.is_head
     np.testing.assert_array_equal(scores["piran"][:, head], scores["no-aug"][:, head])
     assert not np.allclose(scores["piran"][:, ~head], scores["no-aug"][:, ~head])
 
 
 def test_an_unknown_view_is_named_before_anything_is_learned() -> None:
-    with pytest.raises(SettingError, match=r"Unknown view 'word'\. Did you mean 'words'"):
-        fitted(views=("word",))
+    with pytest.raises(SettingError, match=r"Unknown view 'document'\. Did you mean 'documents'"):
+        fitted(views=("document",))
 
 
 def test_likeness_is_the_cosine_about_both_means() -> None:
@@ -83,25 +92,45 @@ def test_likeness_is_the_cosine_about_both_means() -> None:
 
 
 def made_margins(n_documents: int = 400) -> tuple[dict[str, FloatArray], BoolArray, LabelSpace]:
-    """Rows that know head labels, words that know tail labels, and label texts that know nothing."""
+    """Documents that know head labels, rows that know tail labels, and label texts that know nothing."""
     random = np.random.default_rng(0)
     is_true = random.random((n_documents, 8)) < [0.4, 0.4, 0.3, 0.3, 0.1, 0.1, 0.1, 0.1]
     sign = 2.0 * is_true - 1
-    noise = {name: random.normal(size=is_true.shape) for name in (ROWS, WORDS, LABEL_TEXTS)}
+    noise = {name: random.normal(size=is_true.shape) for name in (ROWS, DOCUMENTS, LABEL_TEXTS)}
     is_tail = np.arange(8) >= 4
-    rows = np.where(is_tail, noise[ROWS], sign + 0.5 * noise[ROWS])
-    words = np.where(is_tail, sign + 0.5 * noise[WORDS], noise[WORDS])
+    documents = np.where(is_tail, noise[DOCUMENTS], sign + 0.5 * noise[DOCUMENTS])
+    rows = np.where(is_tail, sign + 0.5 * noise[ROWS], noise[ROWS])
     counts = np.array([40, 40, 30, 30, 4, 4, 4, 4])
     labels = LabelSpace(tuple("abcdefgh"), counts, is_tail)
-    return {ROWS: rows, WORDS: words, LABEL_TEXTS: noise[LABEL_TEXTS]}, is_true, labels
+    return {ROWS: rows, DOCUMENTS: documents, LABEL_TEXTS: noise[LABEL_TEXTS]}, is_true, labels
 
 
 def test_each_group_of_labels_weighs_the_views_by_what_they_know() -> None:
     margins, is_true, labels = made_margins()
     weights = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels).weights
-    assert set(weights[WORDS][:4]) == {0.5}
-    assert set(weights[WORDS][4:]) == {2.0}
+    assert set(weights[DOCUMENTS]) == {1.0}
+    assert not weights[ROWS][:4].any()
+    spreads = margins[DOCUMENTS].std() / margins[ROWS].std()
+    np.testing.assert_allclose(weights[ROWS][4:], 2.0 * spreads)
     assert not weights[LABEL_TEXTS].any()
+
+
+def test_rows_lead_where_documents_are_no_view() -> None:
+    margins, is_true, labels = made_margins()
+    del margins[DOCUMENTS]
+    weights = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels).weights
+    assert set(weights[ROWS]) == {1.0}
+
+
+def test_the_scale_of_rows_changes_no_probability() -> None:
+    margins, is_true, labels = made_margins()
+    targets = labels.matrix(_sets(is_true))
+    longer = {**margins, ROWS: 8 * margins[ROWS]}
+    np.testing.assert_allclose(
+        Fusion.fit(longer, targets, labels).probabilities(longer),
+        Fusion.fit(margins, targets, labels).probabilities(margins),
+        atol=1e-4,
+    )
 
 
 def test_probabilities_are_those_of_the_truth() -> None:
@@ -154,6 +183,45 @@ def test_a_corpus_tells_its_labels_what_they_mean() -> None:
     corpus = small_corpus()
     corpus.label_descriptions["zeta"] = "The last but two"
     assert corpus.label_space().texts()[-1] == "zeta. The last but two"
+
+
+def test_every_document_judges_unless_others_are_given_to(method: PiranClassifier) -> None:
+    train, others = small_documents(0), small_documents(4)
+    by_all = tuned_on(PiranClassifier(tail=3, views=BOTH), train)
+    assert by_all == len(train)
+    by_others = tuned_on(PiranClassifier(tail=3, views=BOTH), train, others)
+    assert by_others == len(others)
+
+
+def tuned_on(method: PiranClassifier, train: Documents, others: Documents | None = None) -> int:
+    """Return on how many documents cut-offs are chosen."""
+    seen = []
+    calibrate = method._calibrate
+
+    def watched(*documents: LabelledTexts, is_slice: bool) -> Judged:
+        judged = calibrate(*documents, is_slice=is_slice)
+        seen.append(judged.targets.shape[0])
+        assert all(scores.shape == judged.targets.shape for scores in judged.scores.values())
+        return judged
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(method, "_calibrate", watched)
+        method.fit(train.texts, train.label_sets, validation=others)
+    return int(seen[0])
+
+
+def test_views_do_not_learn_from_what_a_trained_encoder_saw(tmp_path: Path) -> None:
+    train = small_documents(0)
+    encoder = BiLstmEncoder(**{**BiLstmEncoder.quick_settings, "max_epochs": 1})
+    trained = PiranClassifier(encoder=encoder, tail=3, views=BOTH)
+    trained.fit(train.texts, train.label_sets)
+    assert trained.view_encoder_.name == "tfidf"
+    trained.save(tmp_path / "model")
+    again = PiranClassifier.load(tmp_path / "model")
+    texts = small_documents(5).texts
+    np.testing.assert_allclose(
+        again.predict_scores(texts), trained.predict_scores(texts), rtol=1e-4
+    )
 
 
 def _sets(is_true: BoolArray) -> list[tuple[str, ...]]:

@@ -12,7 +12,13 @@ from sklearn.metrics import f1_score
 from piran.errors import DataError, SettingError
 from piran.metrics import thresholds as module
 from piran.metrics.f1 import f1
-from piran.metrics.thresholds import Thresholds, tune_global, tune_groups, tune_per_label
+from piran.metrics.thresholds import (
+    Thresholds,
+    tune_both,
+    tune_global,
+    tune_groups,
+    tune_per_label,
+)
 from piran.types import BoolArray, FloatArray
 
 SHAPE = (6, 4)
@@ -72,6 +78,29 @@ def test_each_group_gets_the_best_cut_off_there_is(
         truth, part = is_true[:, members], scores[:, members]
         value = reached(truth, part, tuned.values[members], objective)
         assert value == pytest.approx(best_by_trying(truth, part, objective), abs=1e-11)
+
+
+@given(is_true=some_targets, scores=some_scores)
+@settings(deadline=None)
+def test_the_tail_cut_off_is_the_best_for_the_sum_of_both(
+    is_true: BoolArray, scores: FloatArray
+) -> None:
+    is_tail = np.array([False, False, True, True])
+    tuned = tune_both(csr_array(is_true), scores, is_tail).values
+    groups = tune_groups(csr_array(is_true), scores, is_tail).values
+    np.testing.assert_array_equal(tuned[:2], groups[:2])
+
+    def both(cut_off: float) -> float:
+        cut_offs = np.where(is_tail, cut_off, groups)
+        tail = reached(is_true[:, 2:], scores[:, 2:], cut_off, "macro_f1")
+        return tail + reached(is_true, scores, cut_offs, "micro_f1")
+
+    true_scores = scores[:, 2:][is_true[:, 2:] & (scores[:, 2:] > 0)]
+    if len(true_scores):
+        best = max(both(cut_off) for cut_off in true_scores)
+        assert both(tuned[2]) == pytest.approx(best, abs=1e-11)
+    else:
+        np.testing.assert_array_equal(tuned, groups)
 
 
 @given(is_true=some_targets, scores=some_scores)

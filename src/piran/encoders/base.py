@@ -90,6 +90,14 @@ class Encoder(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no 
         """Return the constructor's arguments, as stored in a saved model."""
         return dict(self.get_params(deep=False))
 
+    def untrained(self) -> "Encoder":
+        """Return what it was before it learned from labels: itself if it learns nothing from them.
+
+        Another one is not fitted yet. Instances of an encoder that learned from labels are surer of its
+        training documents than of new ones.
+        """
+        return self
+
     def outside_parts(self) -> list[str]:
         """Return digests of what else decides the instances: a pretrained model, say."""
         return []

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.networks import ExtractorClassifier, SemanticExtractor, begin_at_log_odds
 from piran.encoders.text_network import NetworkSettings, TextNetwork
+from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import ModelFolderError
 from piran.storage import read_json
 from piran.types import FloatArray, Texts
@@ -104,6 +105,10 @@ class BiLstmEncoder(ExtractorSettings, Encoder):
             return np.zeros((0, self.feature_dim), dtype=np.float32)
         extractor = self.text_network_.network.extractor
         return self.text_network_.apply(texts, extractor, description="Encoding")
+
+    def untrained(self) -> TfidfEncoder:
+        """Return TF-IDF: an extractor that has learned nothing yet says nothing."""
+        return TfidfEncoder(seed=self.seed)
 
     def save(self, folder: Path) -> None:
         """Write settings, history, weights and vocabulary into a folder."""

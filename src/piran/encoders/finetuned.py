@@ -21,6 +21,7 @@ from piran.encoders.pretrained import (
     load_pretrained,
     require_transformers,
 )
+from piran.encoders.transformer import TransformerEncoder
 from piran.errors import ModelFolderError, SettingError
 from piran.progress import Advance
 from piran.storage import load_state, save_state
@@ -183,6 +184,12 @@ class FineTunedEncoder(LossSettings, Encoder):
         """Numbers that the transformer gives for each word piece."""
         self.require_fitted("pretrained_")
         return self.pretrained_.hidden_dim
+
+    def untrained(self) -> TransformerEncoder:
+        """Return the frozen transformer that it begins from."""
+        return TransformerEncoder(
+            model=self.model, precision=self.precision, device=self.device, seed=self.seed
+        )
 
     def outside_parts(self) -> list[str]:
         """Return the digest of the pretrained transformer, and the precision used here."""

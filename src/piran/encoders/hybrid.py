@@ -147,6 +147,11 @@ class HybridEncoder(Encoder):
         self.require_fitted("blocks_")
         return len(self.centre_) if self.directions_ is None else self.directions_.shape[1]
 
+    def untrained(self) -> Encoder:
+        """Return what the first block that learned from labels was before; itself if none did."""
+        befores = ((block, block.untrained()) for block in self.blocks_)
+        return next((before for block, before in befores if before is not block), self)
+
     def settings(self) -> dict[str, Any]:
         """Return the constructor's arguments, in the form that JSON gives back."""
         return {**super().settings(), "blocks": list(self.blocks)}

@@ -15,10 +15,11 @@ from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
 from piran.registry import suggestion
 
+_WITH_VIEWS = {"views": ["documents", "label-texts"], "thresholds": "both"}
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
-    "balanced": {"encoder": "hybrid", "views": ["words", "label-texts"]},
-    "best": {"encoder": "finetuned", "views": ["words", "label-texts"]},
+    "balanced": {"encoder": "transformer", **_WITH_VIEWS},
+    "best": {"encoder": "finetuned", **_WITH_VIEWS},
 }
 """Named sets of settings, nothing more; what a user sets by hand comes on top."""
 DEFAULT_PRESET = "quick"
@@ -58,7 +59,7 @@ def choose_preset(method: str, *, preset: str | None, encoder: str | None) -> Pr
         return PresetChoice(preset)
     return PresetChoice(
         wanted,
-        f"Preset {wanted} (TF-IDF and a frozen transformer), as the extra [transformers] is "
+        f"Preset {wanted} (exact words and a frozen transformer), as the extra [transformers] is "
         f"installed; --preset {DEFAULT_PRESET} takes seconds.",
     )
 

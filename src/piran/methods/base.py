@@ -21,7 +21,7 @@ from piran.encoders.base import LabelledTexts
 from piran.encoders.cache import CODE, training_key
 from piran.encoders.instance_cache import instance_cache
 from piran.errors import DataError, ModelFolderError, NotFittedError, PiranError, SettingError
-from piran.metrics import Thresholds, tune_global, tune_groups, tune_per_label
+from piran.metrics import Thresholds, tune_both, tune_global, tune_groups, tune_per_label
 from piran.registry import Registry, suggestion
 from piran.storage import load_state, new_folder, read_json, save_state
 from piran.training.checkpoint import resumable
@@ -29,10 +29,20 @@ from piran.types import FloatArray, LabelMatrix, LabelSet, LabelSets, Texts
 
 MODEL = "model"
 """Name of a saved method's own files, and of the folder a run keeps it in."""
-POLICIES = ("half", "global", "groups", "per-label")
+POLICIES = ("half", "global", "groups", "both", "per-label")
 MIN_POSITIVES = 10
 """A label with fewer validation documents has too little evidence for a cut-off of its own."""
 TEXTS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Documents, and what was said of them by models that did not learn from them."""
+
+    targets: LabelMatrix
+    """Shape (n_documents, n_labels)."""
+    scores: Mapping[str, FloatArray]
+    """By system, the method's own name among them, (n_documents, n_labels) each."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,17 +96,29 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
         train, held_out = self._divide(train_documents, validation)
         with resumable(lambda: self._training_key(train, held_out)):
             self._fit(train, held_out)
+        judged = self._calibrate(train, held_out, is_slice=validation is None)
         self.policy_thresholds_ = {
-            system: tune_policies(held_out.targets, scores, self.labels_)
-            for system, scores in self.system_scores(held_out.texts).items()
+            system: tune_policies(judged.targets, scores, self.labels_)
+            for system, scores in judged.scores.items()
         }
         self.thresholds_ = self.policy_thresholds_[self.name][self.thresholds]
-        self._refit(_joined(train, held_out))
+        self._refit(joined(train, held_out))
         return self
 
     @abstractmethod
     def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
         """Learn from ``train``; ``validation`` may only decide between choices."""
+
+    def _calibrate(
+        self, train: LabelledTexts, held_out: LabelledTexts, *, is_slice: bool
+    ) -> Judged:
+        """Return documents with scores of models that did not learn from them, to choose cut-offs by.
+
+        By default these are the held-out ones. A method that can judge more of its documents, or turns
+        scores into probabilities on them, does so here; ``is_slice`` tells that the held-out documents
+        are a slice of the training documents and not others that were given.
+        """
+        return Judged(held_out.targets, self.system_scores(held_out.texts))
 
     def _refit(self, documents: LabelledTexts) -> None:
         """Learn again from all documents once every choice is made; by default nothing."""
@@ -277,6 +299,7 @@ def tune_policies(
         "half": Thresholds.constant(len(labels)),
         "global": tune_global(targets, scores),
         "groups": groups,
+        "both": tune_both(targets, scores, labels.is_tail),
         "per-label": tune_per_label(targets, scores, fallback=groups, min_positives=MIN_POSITIVES),
     }
 
@@ -292,7 +315,8 @@ def _names(documents: Documents | None) -> set[str]:
     return {label for labels in documents.label_sets for label in labels}
 
 
-def _joined(train: LabelledTexts, held_out: LabelledTexts) -> LabelledTexts:
+def joined(train: LabelledTexts, held_out: LabelledTexts) -> LabelledTexts:
+    """Return the documents of both, those of ``train`` first."""
     return LabelledTexts(
         [*train.texts, *held_out.texts], vstack([train.targets, held_out.targets], format="csr")
     )

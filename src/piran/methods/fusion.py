@@ -1,26 +1,25 @@
-"""Several views of a document made one probability: weights and sigmoids from validation documents."""
+"""Several views of a document made one probability: weights and sigmoids from judged documents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from piran.data.labels import LabelSpace
 from piran.errors import ModelFolderError
-from piran.methods.views import LABEL_TEXTS, ROWS, WORDS
-from piran.metrics import tune_groups
+from piran.methods.views import DOCUMENTS, LABEL_TEXTS, ROWS
+from piran.metrics import tune_both
 from piran.metrics.f1 import F1Counts
 from piran.storage import load_state, save_state
 from piran.training.calibration import MarginCalibration
 from piran.types import BoolArray, FloatArray, LabelMatrix
 
 CHOICES: dict[str, tuple[float, ...]] = {
-    WORDS: (1.0, 0.5, 2.0),
+    ROWS: (0.5, 0.0, 1.0, 2.0),
     LABEL_TEXTS: (0.5, 0.0, 1.0, 2.0),
 }
-"""Weights that a view may get, rows having 1; of equally good ones the first is taken."""
+"""Weights that a view may get beside the leading one; of equally good ones the first is taken."""
 NOTHING_KNOWN = -1.0
 """Margin of a label without a training document: that of a document which clearly lacks a label."""
 
@@ -34,9 +33,10 @@ Margins = Mapping[str, FloatArray]
 class Fusion:
     """What each view counts, for head and for tail labels, and the way from margins to probabilities.
 
-    Rows and words are averaged; likeness to a label's text is added to that, being a hint and no
-    decision. Weights are the best of a few: for tail labels by macro-F1 on validation documents, for all
-    others by micro-F1, each at its best cut-off.
+    Likeness to documents leads where it is among the views, else the rows do: it has the weight 1. Rows
+    beside it are first brought to its spread, as the scale of their margins hangs on their loss. Weights
+    are the best of a few, one view after the other, on documents that no view was learned from: for tail
+    labels by the sum of their macro-F1 and the micro-F1 of all, for the others by their micro-F1.
     """
 
     weights: dict[str, FloatArray]
@@ -78,18 +78,12 @@ class Fusion:
 
 
 def _fused(margins: Margins, weights: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the mean of the deciding views, and what label texts add, (n_documents, n_labels)."""
+    """Return the weighted sum of the views, (n_documents, n_labels), float32."""
     total = np.zeros(margins[ROWS].shape, dtype=np.float32)
-    share = np.zeros(len(weights[ROWS]), dtype=np.float32)
     for view, values in margins.items():
-        if view == LABEL_TEXTS:
-            continue
-        known = np.where(np.isfinite(values), values, NOTHING_KNOWN)
-        total += weights[view].astype(np.float32) * known
-        share += weights[view].astype(np.float32)
-    total /= share
-    if LABEL_TEXTS in margins:
-        total += weights[LABEL_TEXTS].astype(np.float32) * margins[LABEL_TEXTS]
+        if weights[view].any():
+            known = np.where(np.isfinite(values), values, NOTHING_KNOWN)
+            total += weights[view].astype(np.float32) * known
     return total
 
 
@@ -97,35 +91,40 @@ def _best_weights(
     margins: Margins, targets: LabelMatrix, is_tail: BoolArray
 ) -> dict[str, FloatArray]:
     """Return the weights (n_labels,) of each view, the same within the tail and within the rest."""
-    views = [view for view in margins if view != ROWS]
-    best: list[tuple[float, ...]] = [(), ()]
-    best_f1 = [-1.0, -1.0]
-    for choice in product(*(CHOICES[view] for view in views)):
-        given = _spread(views, (choice, choice), is_tail)
-        reached = _group_f1(_fused(margins, given), targets, is_tail)
-        for group, value in enumerate(reached):
-            if value > best_f1[group]:
-                best[group], best_f1[group] = choice, value
-    return _spread(views, (best[0], best[1]), is_tail)
-
-
-def _spread(
-    views: list[str], by_group: tuple[tuple[float, ...], tuple[float, ...]], is_tail: BoolArray
-) -> dict[str, FloatArray]:
-    """Give each label the weights of its group: others first, tail second."""
-    weights: dict[str, FloatArray] = {ROWS: np.ones(len(is_tail))}
-    for view, other, tail in zip(views, *by_group, strict=True):
-        weights[view] = np.where(is_tail, tail, other)
+    leading = DOCUMENTS if DOCUMENTS in margins else ROWS
+    weights = {view: np.full(len(is_tail), float(view == leading)) for view in margins}
+    for view, choices in CHOICES.items():
+        if view not in margins or view == leading:
+            continue
+        scale = _spread(margins[leading]) / _spread(margins[view]) if view == ROWS else 1.0
+        best, best_f1 = np.zeros((2, 1)), np.full((2, 1), -1.0)  # others first, tail second
+        for choice in choices:
+            weights[view] = np.full(len(is_tail), choice * scale)
+            reached = np.array(_group_f1(_fused(margins, weights), targets, is_tail))[:, None]
+            best = np.where(reached > best_f1, choice * scale, best)
+            best_f1 = np.maximum(reached, best_f1)
+        weights[view] = np.where(is_tail, best[1], best[0])
     return weights
 
 
+def _spread(margins: FloatArray) -> float:
+    """Return the standard deviation of all finite margins, 1 where they do not differ."""
+    return float(np.std(margins, where=np.isfinite(margins), dtype=np.float64)) or 1.0
+
+
 def _group_f1(fused: FloatArray, targets: LabelMatrix, is_tail: BoolArray) -> tuple[float, float]:
-    """Return micro-F1 of the other labels and macro-F1 of the tail, each at its best cut-off."""
+    """Return micro-F1 of the other labels, and macro-F1 of the tail with the micro-F1 of all added.
+
+    Both at the cut-offs that :func:`~piran.metrics.tune_both` finds for such sums.
+    """
     scores = 0.5 * (1.0 + np.tanh(fused))  # any increasing map to above 0 does
-    predicted = tune_groups(targets, scores, is_tail).predict(scores)
-    counts = F1Counts(int((~is_tail).sum()))
+    predicted = tune_both(targets, scores, is_tail).predict(scores)
     is_true = targets.toarray() > 0
-    counts.update(is_true[:, ~is_tail], predicted[:, ~is_tail])
-    tail = F1Counts(int(is_tail.sum()))
-    tail.update(is_true[:, is_tail], predicted[:, is_tail])
-    return counts.micro_f1(), float(tail.label_f1().mean()) if is_tail.any() else 0.0
+    reached = []
+    for members in (~is_tail, is_tail, np.ones_like(is_tail)):
+        counts = F1Counts(int(members.sum()))
+        counts.update(is_true[:, members], predicted[:, members])
+        reached.append(counts)
+    others, tail, everything = reached
+    tail_f1 = float(tail.label_f1().mean()) if is_tail.any() else 0.0
+    return others.micro_f1(), tail_f1 + everything.micro_f1()

@@ -1,9 +1,10 @@
 """PIRAN (Algorithm 1): an encoder and its classifier, then tail rows adjusted on generated instances."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import clone
 
 from piran.augment.tail import GenerationSource
@@ -12,15 +13,19 @@ from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.cache import encoded, fitted_encoder, kept_arrays
 from piran.errors import ModelFolderError
 from piran.head import PiranHead
-from piran.methods.base import METHODS, Method
+from piran.methods.base import METHODS, Judged, Method, joined
 from piran.methods.fusion import Fusion
 from piran.methods.views import ROWS, Views, check_views
 from piran.rows import LinearRows
 from piran.storage import load_state, save_state
 from piran.training.linear_fit import fit_rows
-from piran.types import FloatArray, LabelMatrix, Texts
+from piran.types import BoolArray, FloatArray, LabelMatrix, Texts
 
 OWN_SETTINGS = ("tail", "seed", "thresholds", "validation_fraction", "references", "refit", "views")
+VIEW_ENCODER = "view-encoder"
+N_FOLDS = 3
+"""Times that rows are fitted to all documents but a part, which then judges them."""
+MAX_JUDGED = 20_000
 HEAD_SETTINGS = tuple(set(PiranHead._get_param_names()) - {"tail", "random_state"})
 
 
@@ -40,8 +45,9 @@ class PiranClassifier(Method):
     seed
         Of everything random: validation slice, encoder, pairs, generations.
     thresholds
-        Policy of the saved cut-offs: ``half`` (0.5), ``global``, ``groups`` (one for the tail, one for
-        the rest) or ``per-label`` (where there is evidence, else as groups).
+        Policy of the saved cut-offs: ``half`` (0.5), ``global``, ``groups`` (one for the tail, by its
+        macro-F1, one for the rest), ``both`` (the same, where the tail also counts what it costs the
+        micro-F1 of all) or ``per-label`` (where there is evidence, else as groups).
     validation_fraction
         Share of the training documents held out to tune cut-offs and stop training.
     references
@@ -50,10 +56,10 @@ class PiranClassifier(Method):
         Fit the classifier again on all documents after the cut-offs are tuned; an encoder that was
         trained with a classifier of its own is left as it is.
     views
-        What else counts beside the rows on instances: ``words`` (support vector machines on the exact
-        words) and ``label-texts`` (likeness to the label's name and description). The paper has none.
-        With any, scores are probabilities fitted to validation documents; see
-        :mod:`piran.methods.fusion`.
+        What else counts beside the rows on instances: ``documents`` (likeness to each training document
+        in words and meaning, :mod:`piran.training.kernel_ridge`) and ``label-texts`` (likeness to the
+        label's name and description). The paper has none. With any, scores are probabilities fitted to
+        documents that nothing was learned from; see :mod:`piran.methods.fusion`.
 
     Examples
     --------
@@ -67,6 +73,8 @@ class PiranClassifier(Method):
 
     name: ClassVar[str] = "piran"
 
+    view_encoder_: Encoder
+    """What the views see: the encoder, or what it was before it learned from labels."""
     views_: Views
     fusion_: Fusion | None
 
@@ -101,15 +109,12 @@ class PiranClassifier(Method):
         self.history_, self.stop_reason_ = self.encoder_.history_, self.encoder_.stop_reason_
         instances = encoded(self.encoder_, train.texts)  # (n_documents, feature_dim)
         self._fit_head(instances, train.targets)
-        self._fit_views(train, instances, validation)
+        self.view_encoder_, self.views_, self.fusion_ = self.encoder_, Views(), None
 
     def _refit(self, documents: LabelledTexts) -> None:
-        if not self.refit:
-            return
-        if self.encoder_.stage1_rows_ is None:
+        if self.refit and self.encoder_.stage1_rows_ is None:
             instances = encoded(self.encoder_, documents.texts)
             self._fit_head(instances, documents.targets, self.head_.stage1_rows_)
-        self.views_ = self.views_.refitted(documents, seed=self.seed)
 
     def _fit_head(
         self, instances: FloatArray, targets: LabelMatrix, start: LinearRows | None = None
@@ -125,34 +130,95 @@ class PiranClassifier(Method):
             name: self.head_.adjust_tail(instances, targets, name) for name in self.references
         }
 
-    def _fit_views(
-        self, train: LabelledTexts, instances: FloatArray, validation: LabelledTexts
-    ) -> None:
-        """Fit what stands beside the rows; validation documents decide what each of them counts."""
-        self.views_ = Views.fit(
+    def _calibrate(
+        self, train: LabelledTexts, held_out: LabelledTexts, *, is_slice: bool
+    ) -> Judged:
+        """Fit the views; documents that they have not learned from decide what each of them counts.
+
+        Views leave out each document exactly; rows do it fold by fold, so that all documents can judge.
+        Where the encoder has learned from the training documents, or other ones are given, the held-out
+        documents judge alone.
+        """
+        if not self.views:
+            return super()._calibrate(train, held_out, is_slice=is_slice)
+        documents = joined(train, held_out)
+        before = self.encoder_.untrained()
+        if before is not self.encoder_:
+            self.view_encoder_ = fitted_encoder(before, train)
+        if is_slice and before is self.encoder_:
+            is_judged = self._drawn(len(documents))
+            margins_of_rows = self._rows_without_fold(documents, is_judged)
+        else:
+            is_judged = np.arange(len(documents)) >= len(train)
+            instances = encoded(self.encoder_, held_out.texts)
+            margins_of_rows = {
+                system: rows.logits(instances) for system, rows in self._systems().items()
+            }
+        self.views_, margins = Views.fit(
             self.views,
-            train,
-            instances,
-            encoder=self.encoder_,
+            documents,
+            encoded(self.view_encoder_, documents.texts),
+            is_judged,
+            encoder=self.view_encoder_,
             labels=self.labels_,
             seed=self.seed,
         )
-        self.fusion_ = None
-        if self.views:
-            held_out = encoded(self.encoder_, validation.texts)
-            margins = {ROWS: self.rows_.logits(held_out)}
-            margins |= self.views_.margins(validation.texts, held_out)
-            self.fusion_ = Fusion.fit(margins, validation.targets, self.labels_)
+        targets = documents.targets[np.flatnonzero(is_judged)]
+        fusion = Fusion.fit({ROWS: margins_of_rows[self.name], **margins}, targets, self.labels_)
+        self.fusion_ = fusion
+        scores = {
+            system: self._without_unseen(fusion.probabilities({ROWS: values, **margins}))
+            for system, values in margins_of_rows.items()
+        }
+        return Judged(targets, scores)
+
+    def _drawn(self, n_documents: int) -> BoolArray:
+        """Draw the documents that judge: all of them, up to a number that bounds the memory of scores."""
+        drawn = np.random.default_rng(self.seed).permutation(n_documents)[:MAX_JUDGED]
+        return np.isin(np.arange(n_documents), drawn)
+
+    def _rows_without_fold(
+        self, documents: LabelledTexts, is_judged: BoolArray
+    ) -> dict[str, FloatArray]:
+        """Return what rows of each system say of judged documents that they were not fitted on.
+
+        Rows are fitted to all documents but one fold at a time, beginning at those there are.
+        """
+        instances, start = encoded(self.encoder_, documents.texts), self.head_.stage1_rows_
+        margins: dict[str, FloatArray] = {}
+        fold = np.random.default_rng(self.seed).permutation(len(documents)) % N_FOLDS
+        for number in range(N_FOLDS):
+            kept = np.flatnonzero(fold != number)
+            self._fit_head(instances[kept], documents.targets[kept], start)
+            left_out = fold[is_judged] == number
+            for system, rows in self._systems().items():
+                shape = (int(is_judged.sum()), len(self.labels_))
+                values = margins.setdefault(system, np.empty(shape, dtype=np.float32))
+                values[left_out] = rows.logits(instances[is_judged][left_out])
+        return margins
 
     def _scores(self, texts: Texts) -> FloatArray:
-        return self._scores_by(self.rows_, texts, self.encoder_.encode(texts))
+        return self._scores_by({self.name: self.rows_}, texts, kept=False)[self.name]
 
-    def _scores_by(self, rows: LinearRows, texts: Texts, instances: FloatArray) -> FloatArray:
-        """Return the scores with these rows on the instances, (n_documents, n_labels)."""
+    def _scores_by(
+        self, systems: Mapping[str, LinearRows], texts: Texts, *, kept: bool
+    ) -> dict[str, FloatArray]:
+        """Return the scores with each system's rows, (n_documents, n_labels); texts are read once.
+
+        ``kept`` tells whether instances may be kept in the cache of stage 1.
+        """
+        encode = encoded if kept else _encode
+        instances = encode(self.encoder_, texts)
         if self.fusion_ is None:
-            return rows.probabilities(instances)
-        margins = {ROWS: rows.logits(instances), **self.views_.margins(texts, instances)}
-        return self.fusion_.probabilities(margins)
+            return {system: rows.probabilities(instances) for system, rows in systems.items()}
+        is_same = self.view_encoder_ is self.encoder_
+        views = self.views_.margins(
+            texts, instances if is_same else encode(self.view_encoder_, texts)
+        )
+        return {
+            system: self.fusion_.probabilities({ROWS: rows.logits(instances), **views})
+            for system, rows in systems.items()
+        }
 
     def _without_unseen(self, scores: FloatArray) -> FloatArray:
         """Give labels without a training document the score 0, unless their own text gives them one."""
@@ -163,12 +229,12 @@ class PiranClassifier(Method):
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
         self._require_fitted()
-        instances = encoded(self.encoder_, texts)
-        systems: dict[str, LinearRows] = {self.name: self.rows_, **self.reference_rows_}
-        return {
-            name: self._without_unseen(self._scores_by(rows, texts, instances))
-            for name, rows in systems.items()
-        }
+        scores = self._scores_by(self._systems(), texts, kept=True)
+        return {system: self._without_unseen(values) for system, values in scores.items()}
+
+    def _systems(self) -> dict[str, LinearRows]:
+        """Return the rows of PIRAN and of its reference variants."""
+        return {self.name: self.rows_, **self.reference_rows_}
 
     def generation_source(self, texts: Texts, targets: LabelMatrix) -> GenerationSource | None:
         """Return what stage 2 generates tail instances from, given the training documents."""
@@ -176,17 +242,23 @@ class PiranClassifier(Method):
 
     def _save(self, folder: Path) -> None:
         rows = {"rows": self.rows_.rows, "bias": self.rows_.bias}
-        save_state(folder, "head", {"encoder": self.encoder_.name}, rows)
+        state = {"encoder": self.encoder_.name, VIEW_ENCODER: self.view_encoder_.name}
+        save_state(folder, "head", state, rows)
         self.encoder_.save(folder / "encoder")
         self.views_.save(folder)
         if self.fusion_ is not None:
             self.fusion_.save(folder)
+        if self.view_encoder_ is not self.encoder_:
+            self.view_encoder_.save(folder / VIEW_ENCODER)
 
     def _load(self, folder: Path) -> None:
         state, arrays = load_state(folder, "head")
         try:
             self.rows_ = LinearRows(arrays["rows"], arrays["bias"])
-            self.encoder_ = ENCODERS[state["encoder"]].load(folder / "encoder")
+            self.encoder_ = self.view_encoder_ = ENCODERS[state["encoder"]].load(folder / "encoder")
+            if (folder / VIEW_ENCODER).is_dir():
+                view_encoder = ENCODERS[state[VIEW_ENCODER]]
+                self.view_encoder_ = view_encoder.load(folder / VIEW_ENCODER)
         except KeyError as error:
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
         if self.rows_.rows.shape != (len(self.labels_), self.encoder_.feature_dim):
@@ -195,7 +267,7 @@ class PiranClassifier(Method):
                 f"{(len(self.labels_), self.encoder_.feature_dim)}; its files are of different models."
             )
         self.reference_rows_ = {}
-        self.views_ = Views.load(folder, self.views, n_labels=len(self.labels_))
+        self.views_ = Views.load(folder, self.views)
         self.fusion_ = Fusion.load(folder) if self.views else None
 
     @classmethod
@@ -252,6 +324,10 @@ def _stage1_rows(
         return {"rows": fitted.rows, "bias": fitted.bias}
 
     return LinearRows(**kept_arrays("rows", [instances, targets, head.l2, head.row_loss], fit))
+
+
+def _encode(encoder: Encoder, texts: Texts) -> FloatArray:
+    return encoder.encode(texts)
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:

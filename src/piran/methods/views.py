@@ -1,7 +1,8 @@
-"""Other views of a document, beside its instance: its exact words, and its likeness to a label's text.
+"""Other views of a document, beside its instance: documents like it, and its likeness to a label's text.
 
-Rows on instances know meaning and miss rare words; support vector machines on words know those; and
-a label that has a name or a description in words is known a little before it has any document.
+Rows on instances know meaning and miss rare words; a regression in the space of words and meaning
+together knows both, and each training document; and a label that has a name or a description in words is
+known a little before it has any document.
 """
 
 from collections.abc import Sequence
@@ -12,19 +13,59 @@ import numpy as np
 
 from piran.data.labels import LabelSpace
 from piran.encoders.base import Encoder, LabelledTexts, unit_rows
+from piran.encoders.ngrams import NgramVectorizer
 from piran.errors import ModelFolderError, SettingError
-from piran.methods.text_svm import SvmSettings, TextSvm
 from piran.registry import suggestion
 from piran.storage import load_state, save_state
-from piran.types import FloatArray, Texts
+from piran.training.kernel_ridge import DocumentFeatures, KernelRidge
+from piran.types import BoolArray, FloatArray, Texts
 
 ROWS = "rows"
-WORDS = "words"
+DOCUMENTS = "documents"
 LABEL_TEXTS = "label-texts"
-VIEWS = (WORDS, LABEL_TEXTS)
+VIEWS = (DOCUMENTS, LABEL_TEXTS)
 """What can stand beside the rows on instances."""
 
-_LABELS = "label-texts"
+Margins = dict[str, FloatArray]
+"""What each view says, (n_documents, n_labels), by its name."""
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentLikeness:
+    """Kernel ridge regression on the words of documents and what they mean."""
+
+    ngrams: NgramVectorizer
+    centre: FloatArray
+    """Mean instance of the training documents, (feature_dim,)."""
+    ridge: KernelRidge
+
+    @classmethod
+    def fit(
+        cls, documents: LabelledTexts, instances: FloatArray, is_judged: BoolArray, *, seed: int
+    ) -> "tuple[DocumentLikeness, FloatArray]":
+        """Learn from all documents; return also what is said of the judged ones without them."""
+        ngrams, centre = NgramVectorizer(), instances.mean(axis=0)
+        words = ngrams.fit_transform(documents.texts)
+        features = DocumentFeatures(words, unit_rows(instances - centre))
+        ridge, margins = KernelRidge.fit(features, documents.targets, is_judged, seed=seed)
+        return cls(ngrams, centre, ridge), margins
+
+    def margins(self, texts: Texts, instances: FloatArray) -> FloatArray:
+        """Return about −1 to 1 for each text and label, (n_documents, n_labels)."""
+        meaning = unit_rows(instances - self.centre)
+        return self.ridge.margins(DocumentFeatures(self.ngrams.transform(texts), meaning))
+
+    def save(self, folder: Path) -> None:
+        """Write n-grams as JSON, all else as safetensors."""
+        arrays = {**self.ridge.arrays(), "centre": self.centre, "idf": self.ngrams.idf}
+        save_state(folder, DOCUMENTS, {"vocabulary": self.ngrams.vocabulary}, arrays)
+
+    @classmethod
+    def load(cls, folder: Path) -> "DocumentLikeness":
+        """Read what :meth:`save` wrote; what lacks is a KeyError."""
+        state, arrays = load_state(folder, DOCUMENTS)
+        ngrams = NgramVectorizer.restored(state["vocabulary"], arrays["idf"])
+        return cls(ngrams, arrays["centre"], KernelRidge.from_arrays(arrays))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +87,22 @@ class LabelLikeness:
         """Return the cosines between documents and labels, (n_documents, n_labels)."""
         return np.asarray(unit_rows(instances - self.centre) @ self.directions.T)
 
+    def save(self, folder: Path) -> None:
+        """Write both arrays."""
+        save_state(folder, LABEL_TEXTS, {}, {"centre": self.centre, "directions": self.directions})
+
+    @classmethod
+    def load(cls, folder: Path) -> "LabelLikeness":
+        """Read what :meth:`save` wrote; what lacks is a KeyError."""
+        arrays = load_state(folder, LABEL_TEXTS)[1]
+        return cls(arrays["centre"], arrays["directions"])
+
 
 @dataclass(frozen=True, eq=False)
 class Views:
     """The views that a classifier has beside its rows."""
 
-    words: TextSvm | None = None
+    documents: DocumentLikeness | None = None
     likeness: LabelLikeness | None = None
 
     @classmethod
@@ -60,52 +111,52 @@ class Views:
         names: Sequence[str],
         documents: LabelledTexts,
         instances: FloatArray,
+        is_judged: BoolArray,
         *,
         encoder: Encoder,
         labels: LabelSpace,
         seed: int,
-    ) -> "Views":
-        """Learn the named views from the training documents and their instances."""
-        words = likeness = None
-        if WORDS in names:
-            words = TextSvm.fit(documents, None, settings=SvmSettings(seed=seed))
+    ) -> "tuple[Views, Margins]":
+        """Learn the named views from documents and their instances by ``encoder``.
+
+        Also return what each says of the judged documents, (n_judged, n_labels), as if they had not been
+        among those it learned from.
+        """
+        margins: Margins = {}
+        like_documents = likeness = None
+        if DOCUMENTS in names:
+            like_documents, margins[DOCUMENTS] = DocumentLikeness.fit(
+                documents, instances, is_judged, seed=seed
+            )
         if LABEL_TEXTS in names:
             likeness = LabelLikeness.of(instances, encoder.encode(labels.texts()))
-        return cls(words, likeness)
+            margins[LABEL_TEXTS] = likeness.margins(instances[is_judged])
+        return cls(like_documents, likeness), margins
 
-    def refitted(self, documents: LabelledTexts, *, seed: int) -> "Views":
-        """Return the views with words learned from these documents; label texts stay as they are."""
-        if self.words is None:
-            return self
-        return Views(self.words.refitted(documents, settings=SvmSettings(seed=seed)), self.likeness)
-
-    def margins(self, texts: Texts, instances: FloatArray) -> dict[str, FloatArray]:
+    def margins(self, texts: Texts, instances: FloatArray) -> Margins:
         """Return what each view says of the texts, (n_documents, n_labels) each."""
         found = {}
-        if self.words is not None:
-            found[WORDS] = self.words.margins(texts)
+        if self.documents is not None:
+            found[DOCUMENTS] = self.documents.margins(texts, instances)
         if self.likeness is not None:
             found[LABEL_TEXTS] = self.likeness.margins(instances)
         return found
 
     def save(self, folder: Path) -> None:
         """Write each view under a name of its own."""
-        if self.words is not None:
-            self.words.save(folder)
-        if self.likeness is not None:
-            arrays = {"centre": self.likeness.centre, "directions": self.likeness.directions}
-            save_state(folder, _LABELS, {}, arrays)
+        for view in (self.documents, self.likeness):
+            if view is not None:
+                view.save(folder)
 
     @classmethod
-    def load(cls, folder: Path, names: Sequence[str], *, n_labels: int) -> "Views":
+    def load(cls, folder: Path, names: Sequence[str]) -> "Views":
         """Read the named views."""
-        words = TextSvm.load(folder, n_labels=n_labels) if WORDS in names else None
-        if LABEL_TEXTS not in names:
-            return cls(words)
-        arrays = load_state(folder, _LABELS)[1]
         try:
-            return cls(words, LabelLikeness(arrays["centre"], arrays["directions"]))
-        except KeyError as error:
+            return cls(
+                DocumentLikeness.load(folder) if DOCUMENTS in names else None,
+                LabelLikeness.load(folder) if LABEL_TEXTS in names else None,
+            )
+        except (KeyError, ValueError) as error:
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
 
 

@@ -6,6 +6,7 @@ from piran.metrics.significance import Comparison, compare_runs
 from piran.metrics.thresholds import (
     Thresholds,
     is_predicted,
+    tune_both,
     tune_global,
     tune_groups,
     tune_per_label,
@@ -19,6 +20,7 @@ __all__ = [
     "compare_runs",
     "evaluate_scores",
     "is_predicted",
+    "tune_both",
     "tune_global",
     "tune_groups",
     "tune_per_label",

@@ -100,6 +100,32 @@ def tune_groups(
     return Thresholds(values, "groups")
 
 
+def tune_both(targets: LabelMatrix, scores: FloatArray, is_tail: BoolArray) -> Thresholds:
+    """Find cut-offs as :func:`tune_groups` does, but let the tail labels count what they cost the rest.
+
+    The cut-off of the tail labels is the best for the sum of their macro-F1 and the micro-F1 of all
+    labels. By macro-F1 alone labels with a document or two pull it so low that every document gets rare
+    labels.
+    """
+    groups = tune_groups(targets, scores, is_tail)
+    targets, tail = checked_targets(targets, scores), np.flatnonzero(is_tail)
+    tail_targets, tail_scores = targets[:, tail], scores[:, tail]
+    true_scores = tail_scores[tail_targets.nonzero()]
+    candidates = np.unique(true_scores[true_scores > 0])  # (n_candidates,), ascending
+    if not len(candidates):
+        return Thresholds(groups.values, "both")
+    others = np.flatnonzero(~is_tail)
+    is_found = is_predicted(scores[:, others], groups.values[others])
+    n_hits, n_predicted = is_found[targets[:, others].nonzero()].sum(), is_found.sum()
+    tail_predicted = _from_above(_tally(tail_scores[tail_scores >= candidates[0]], candidates))
+    tail_hits = _from_above(_tally(true_scores, candidates))
+    micro = f1(n_hits + tail_hits, n_predicted + tail_predicted, np.asarray(targets.nnz))
+    macro = _macro_curve(tail_targets, tail_scores, candidates) / len(tail)
+    values = groups.values.copy()
+    values[tail] = _cut_below(_highest_peak(micro + macro, candidates), tail_scores)
+    return Thresholds(values, "both")
+
+
 def tune_per_label(
     targets: LabelMatrix, scores: FloatArray, *, fallback: Thresholds, min_positives: int
 ) -> Thresholds:
@@ -165,11 +191,23 @@ def _best_cut_off(targets: LabelMatrix, scores: FloatArray, objective: Objective
     candidates = np.unique(true_scores[true_scores > 0])  # (n_candidates,), ascending
     if not len(candidates):
         return None
+    return _cut_below(
+        _highest_peak(_CURVES[objective](targets, scores, candidates), candidates), scores
+    )
+
+
+def _highest_peak(curve: FloatArray, candidates: FloatArray) -> np.floating[Any]:
+    """Return the highest of the candidates (ascending) at which the curve is highest."""
     # Rounded, so that sums added up in another order do not decide between equals.
-    curve = np.round(_CURVES[objective](targets, scores, candidates), 12)
-    best = candidates[len(curve) - 1 - int(curve[::-1].argmax())]
-    lower = np.max(scores, where=scores < best, initial=0.0)
-    return float(_between(np.asarray(lower), np.asarray(best)))
+    rounded = np.round(curve, 12)
+    best: np.floating[Any] = candidates[len(rounded) - 1 - int(rounded[::-1].argmax())]
+    return best
+
+
+def _cut_below(score: np.floating[Any], scores: FloatArray) -> float:
+    """Return the cut-off halfway between a score and the next lower one."""
+    lower = np.max(scores, where=scores < score, initial=0.0)
+    return float(_between(np.asarray(lower), np.asarray(score)))
 
 
 def _micro_curve(targets: LabelMatrix, scores: FloatArray, candidates: FloatArray) -> FloatArray:
