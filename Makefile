@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Threads that wait in a busy loop slow each other down on shared cores
 export OMP_WAIT_POLICY ?= PASSIVE
+export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types bench peers clean

@@ -36,8 +36,8 @@ def train(
         str | None,
         typer.Option(
             metavar="quick|balanced|best",
-            help="A named set of settings: quick (TF-IDF, seconds), balanced (TF-IDF, a frozen "
-            "transformer, exact words and label texts, minutes), best (the same with a fine-tuned "
+            help="A named set of settings: quick (TF-IDF, seconds), balanced (a frozen transformer, "
+            "exact words and label texts, minutes), best (the same with a fine-tuned "
             "transformer, up to an hour or two). Else balanced if the extra [transformers] is "
             "installed.",
         ),

@@ -48,26 +48,18 @@ class TextSvm:
 
     ngrams: NgramVectorizer
     rows: SparseRows
-    calibration: MarginCalibration | None
-    """None where only margins are wanted."""
+    calibration: MarginCalibration
     C: float
     """The C that was given or chosen."""
 
     @classmethod
     def fit(
-        cls, train: LabelledTexts, validation: LabelledTexts | None, *, settings: SvmSettings
+        cls, train: LabelledTexts, validation: LabelledTexts, *, settings: SvmSettings
     ) -> "TextSvm":
-        """Learn rows from ``train``; ``validation`` decides on probabilities, and on C if it is None.
-
-        Without validation documents there are no probabilities, and C must be given.
-        """
+        """Learn rows from ``train``; ``validation`` decides on probabilities, and on C if it is None."""
         _check(settings)
         ngrams = _new_ngrams(settings)
         features = ngrams.fit_transform(train.texts)
-        if validation is None:
-            assert settings.C is not None  # nothing to choose it by
-            rows = _fit_rows(features, train.targets, settings.C, settings)
-            return cls(ngrams, rows, None, settings.C)
         held_out = ngrams.transform(validation.texts)
         counts = np.asarray(train.targets.sum(axis=0)).astype(np.int64)
         best, best_f1 = None, -1.0
@@ -105,16 +97,11 @@ class TextSvm:
 
     def probabilities_of(self, margins: FloatArray) -> FloatArray:
         """Return the probabilities behind margins, of the same shape."""
-        assert (
-            self.calibration is not None
-        )  # those who want probabilities give validation documents
         return self.calibration.probabilities(margins)
 
     def save(self, folder: Path) -> None:
         """Write n-grams as JSON, rows, weights and calibration as safetensors."""
-        arrays = {**self.rows.arrays(), "idf": self.ngrams.idf}
-        if self.calibration is not None:
-            arrays |= self.calibration.arrays()
+        arrays = {**self.rows.arrays(), **self.calibration.arrays(), "idf": self.ngrams.idf}
         save_state(folder, _STATE_NAME, {"C": self.C, "vocabulary": self.ngrams.vocabulary}, arrays)
 
     @classmethod
@@ -124,14 +111,13 @@ class TextSvm:
         try:
             ngrams = NgramVectorizer.restored(state["vocabulary"], arrays["idf"])
             rows = SparseRows.from_arrays(arrays)
-            calibration = MarginCalibration.from_arrays(arrays) if "scale" in arrays else None
+            calibration = MarginCalibration.from_arrays(arrays)
             svm = cls(ngrams, rows, calibration, float(state["C"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFolderError(
                 f"{folder} holds no SVM that this version can read ({error}); save the model again."
             ) from error
-        n_sigmoids = n_labels if calibration is None else len(calibration.slope)
-        if rows.weights.shape != (len(ngrams), n_labels) or n_sigmoids != n_labels:
+        if rows.weights.shape != (len(ngrams), n_labels) or len(calibration.slope) != n_labels:
             raise ModelFolderError(
                 f"{folder} holds rows of shape {rows.weights.shape}, expected "
                 f"{(len(ngrams), n_labels)}; its files are of different models."
