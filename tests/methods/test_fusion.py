@@ -185,12 +185,19 @@ def test_a_corpus_tells_its_labels_what_they_mean() -> None:
     assert corpus.label_space().texts()[-1] == "zeta. The last but two"
 
 
-def test_every_document_judges_unless_others_are_given_to(method: PiranClassifier) -> None:
+def test_every_document_judges_unless_others_are_given_to() -> None:
     train, others = small_documents(0), small_documents(4)
     by_all = tuned_on(PiranClassifier(tail=3, views=BOTH), train)
     assert by_all == len(train)
     by_others = tuned_on(PiranClassifier(tail=3, views=BOTH), train, others)
     assert by_others == len(others)
+
+
+def test_folds_leave_the_rows_as_they_are() -> None:
+    train = small_documents(0)
+    alone = PiranClassifier(tail=3, refit=False).fit(train.texts, train.label_sets)
+    beside = PiranClassifier(tail=3, refit=False, views=BOTH).fit(train.texts, train.label_sets)
+    np.testing.assert_array_equal(beside.rows_.rows, alone.rows_.rows)
 
 
 def tuned_on(method: PiranClassifier, train: Documents, others: Documents | None = None) -> int:

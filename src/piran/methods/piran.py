@@ -143,17 +143,14 @@ class PiranClassifier(Method):
             return super()._calibrate(train, held_out, is_slice=is_slice)
         documents = joined(train, held_out)
         before = self.encoder_.untrained()
-        if before is not self.encoder_:
-            self.view_encoder_ = fitted_encoder(before, train)
         if is_slice and before is self.encoder_:
             is_judged = self._drawn(len(documents))
             margins_of_rows = self._rows_without_fold(documents, is_judged)
         else:
             is_judged = np.arange(len(documents)) >= len(train)
-            instances = encoded(self.encoder_, held_out.texts)
-            margins_of_rows = {
-                system: rows.logits(instances) for system, rows in self._systems().items()
-            }
+            margins_of_rows = self._margins_of_rows(encoded(self.encoder_, held_out.texts))
+        if before is not self.encoder_:
+            self.view_encoder_ = fitted_encoder(before, train)
         self.views_, margins = Views.fit(
             self.views,
             documents,
@@ -184,18 +181,23 @@ class PiranClassifier(Method):
 
         Rows are fitted to all documents but one fold at a time, beginning at those there are.
         """
-        instances, start = encoded(self.encoder_, documents.texts), self.head_.stage1_rows_
-        margins: dict[str, FloatArray] = {}
+        fitted = self.head_, self.rows_, self.reference_rows_
+        instances = encoded(self.encoder_, documents.texts)
+        shape = (int(is_judged.sum()), len(self.labels_))
+        margins = {system: np.empty(shape, dtype=np.float32) for system in self._systems()}
         fold = np.random.default_rng(self.seed).permutation(len(documents)) % N_FOLDS
         for number in range(N_FOLDS):
             kept = np.flatnonzero(fold != number)
-            self._fit_head(instances[kept], documents.targets[kept], start)
-            left_out = fold[is_judged] == number
-            for system, rows in self._systems().items():
-                shape = (int(is_judged.sum()), len(self.labels_))
-                values = margins.setdefault(system, np.empty(shape, dtype=np.float32))
-                values[left_out] = rows.logits(instances[is_judged][left_out])
+            self._fit_head(instances[kept], documents.targets[kept], fitted[0].stage1_rows_)
+            said = self._margins_of_rows(instances[is_judged & (fold == number)])
+            for system, values in said.items():
+                margins[system][fold[is_judged] == number] = values
+        self.head_, self.rows_, self.reference_rows_ = fitted
         return margins
+
+    def _margins_of_rows(self, instances: FloatArray) -> dict[str, FloatArray]:
+        """Return what the rows of each system say of instances, (n_documents, n_labels) each."""
+        return {system: rows.logits(instances) for system, rows in self._systems().items()}
 
     def _scores(self, texts: Texts) -> FloatArray:
         return self._scores_by({self.name: self.rows_}, texts, kept=False)[self.name]
