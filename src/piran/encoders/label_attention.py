@@ -49,8 +49,8 @@ class LabelAttention(nn.Module):
 
     def __init__(self, state_dim: int, n_labels: int, *, reading_dim: int) -> None:
         super().__init__()
-        # Twice to thrice as large as published (Xavier): labels that all begin with even attention are
-        # slow to part. Much larger, each begins with one word that chance has chosen.
+        # Some four times as large as published (Xavier): labels that all begin with even attention are
+        # slow to part. At 1.0 each would begin with one word that chance has chosen.
         self.queries = nn.Parameter(0.2 * torch.randn(n_labels, state_dim))
         self.hidden = nn.Linear(state_dim, reading_dim)
         self.output = nn.Linear(reading_dim, 1, bias=False)
