@@ -61,6 +61,23 @@ def test_a_model_with_views_is_the_same_after_loading(
         PiranClassifier.load(tmp_path / "model")
 
 
+def test_a_damaged_view_is_named_once(method: PiranClassifier, tmp_path: Path) -> None:
+    method.save(tmp_path / "model")
+    kept = tmp_path / "model" / "documents.safetensors"
+    kept.write_bytes(kept.read_bytes()[:100])
+    with pytest.raises(ModelFolderError) as caught:
+        PiranClassifier.load(tmp_path / "model")
+    assert str(caught.value).startswith(f"{kept} is damaged")
+
+
+def test_a_saved_view_that_is_not_known_is_refused(method: PiranClassifier, tmp_path: Path) -> None:
+    method.save(tmp_path / "model")
+    state = tmp_path / "model" / "model.json"
+    state.write_text(state.read_text().replace('"documents"', '"words"'))
+    with pytest.raises(ModelFolderError, match=r"Unknown view 'words'.*Train it again"):
+        PiranClassifier.load(tmp_path / "model")
+
+
 def test_the_same_seed_gives_the_same_scores(method: PiranClassifier) -> None:
     texts = small_documents(2).texts
     np.testing.assert_array_equal(fitted().predict_scores(texts), method.predict_scores(texts))

@@ -8,7 +8,7 @@ import numpy as np
 
 from piran.data.labels import LabelSpace
 from piran.errors import ModelFolderError
-from piran.methods.views import DOCUMENTS, LABEL_TEXTS, ROWS
+from piran.methods.views import DOCUMENTS, LABEL_TEXTS, ROWS, Margins
 from piran.metrics import tune_both
 from piran.metrics.f1 import F1Counts
 from piran.storage import load_state, save_state
@@ -24,9 +24,6 @@ NOTHING_KNOWN = -1.0
 """Margin of a label without a training document: that of a document which clearly lacks a label."""
 
 _STATE_NAME = "fusion"
-
-Margins = Mapping[str, FloatArray]
-"""Margins (n_documents, n_labels) by view, the rows' among them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ together knows both, and each training document; and a label that has a name or 
 known a little before it has any document.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +26,8 @@ LABEL_TEXTS = "label-texts"
 VIEWS = (DOCUMENTS, LABEL_TEXTS)
 """What can stand beside the rows on instances."""
 
-Margins = dict[str, FloatArray]
-"""What each view says, (n_documents, n_labels), by its name."""
+Margins = Mapping[str, FloatArray]
+"""What each view says, (n_documents, n_labels), by its name; rows are one of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Views:
         Also return what each says of the judged documents, (n_judged, n_labels), as if they had not been
         among those it learned from.
         """
-        margins: Margins = {}
+        margins: dict[str, FloatArray] = {}
         like_documents = likeness = None
         if DOCUMENTS in names:
             like_documents, margins[DOCUMENTS] = DocumentLikeness.fit(
@@ -152,10 +152,15 @@ class Views:
     def load(cls, folder: Path, names: Sequence[str]) -> "Views":
         """Read the named views."""
         try:
+            check_views(names)
             return cls(
                 DocumentLikeness.load(folder) if DOCUMENTS in names else None,
                 LabelLikeness.load(folder) if LABEL_TEXTS in names else None,
             )
+        except ModelFolderError:
+            raise
+        except SettingError as error:  # a view that an earlier version knew
+            raise ModelFolderError(f"{folder} cannot be read: {error} Train it again.") from error
         except (KeyError, ValueError) as error:
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
 

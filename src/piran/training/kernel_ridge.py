@@ -103,8 +103,8 @@ class KernelRidge:
 
         ``targets`` has shape (n_documents, n_labels); ``is_judged`` (n_documents,) tells which documents'
         margins are wanted as they would be had the document not been learned from: (n_judged, n_labels).
-        The defaults were chosen on folds of training documents of debtags and reuters90, where anything
-        from half to twice of them is as good to a few tenths of a point.
+        The defaults were chosen on folds of training documents of debtags and reuters90. From half to
+        twice of them, micro-F1 there hardly moved, and F1 of the tail labels by a point or two.
         """
         if not (l2 > 0 and width > 0):
             raise SettingError(f"l2 and width must be above 0, got {l2} and {width}.")
