@@ -37,9 +37,7 @@ class LinearRows:
 
     def probabilities(self, instances: FloatArray) -> FloatArray:
         """Return sigmoid of the logits, Equation (4), (n_documents, n_labels)."""
-        logits = self.logits(instances)
-        # tanh keeps the precision of both tails and cannot overflow
-        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)))
+        return sigmoid(self.logits(instances))
 
     def moved(self, by: FloatArray) -> "LinearRows":
         """Return the classifier that gives instances moved ``by`` (feature_dim,) the logits of before."""
@@ -57,3 +55,9 @@ class LinearRows:
         weight, bias = self.rows.copy(), self.bias.copy()
         weight[label_ids], bias[label_ids] = rows.rows, rows.bias
         return LinearRows(weight, bias)
+
+
+def sigmoid(logits: FloatArray) -> FloatArray:
+    """Return 1 / (1 + exp(−logits)), Equation (4)."""
+    # tanh keeps the precision of both tails and cannot overflow
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)))

@@ -30,6 +30,8 @@ from piran.types import FloatArray, Texts
 
 CODE = ("encoders", "training", "data")
 """Packages whose code decides what stage 1 gives; a change in them makes what was kept worthless."""
+AFTER_STAGE1 = ("kernel_ridge.py", "calibration.py", "scut.py")
+"""Files in them that only later stages use: hours of training need not be done again for their sake."""
 NOT_DECISIVE = ("device",)
 """Settings that say where, not what."""
 ENCODER = "encoder"
@@ -194,7 +196,8 @@ def _decisive(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 @cache
 def _code_digest(code: tuple[str, ...]) -> str:
     package = Path(__file__).parent.parent
-    files = sorted(file for part in code for file in (package / part).rglob("*.py"))
+    found = sorted(file for part in code for file in (package / part).rglob("*.py"))
+    files = [file for file in found if file.name not in AFTER_STAGE1]
     return digest([[file.read_text(encoding="utf-8") for file in files]])
 
 

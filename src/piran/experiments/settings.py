@@ -19,7 +19,7 @@ _WITH_VIEWS = {"views": ["documents", "label-texts"], "thresholds": "both"}
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
     "balanced": {"encoder": "transformer", **_WITH_VIEWS},
-    "best": {"encoder": "finetuned", **_WITH_VIEWS},
+    "best": {"encoder": "finetuned", "max_tokens": 192, "folds": 3, **_WITH_VIEWS},
 }
 """Named sets of settings, nothing more; what a user sets by hand comes on top."""
 DEFAULT_PRESET = "quick"

@@ -25,7 +25,7 @@ from piran.metrics import Thresholds, tune_both, tune_global, tune_groups, tune_
 from piran.registry import Registry, suggestion
 from piran.storage import load_state, new_folder, read_json, save_state
 from piran.training.checkpoint import resumable
-from piran.types import FloatArray, LabelMatrix, LabelSet, LabelSets, Texts
+from piran.types import FloatArray, IntArray, LabelMatrix, LabelSet, LabelSets, Texts
 
 MODEL = "model"
 """Name of a saved method's own files, and of the folder a run keeps it in."""
@@ -251,11 +251,8 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
             return LabelledTexts(documents.texts, targets), held_out
         held = held_out_rows(targets, self.validation_fraction, self.seed)
         kept = np.setdiff1d(np.arange(len(documents)), held)
-        parts = [
-            LabelledTexts([documents.texts[index] for index in rows], targets[rows])
-            for rows in (kept, held)
-        ]
-        return parts[0], parts[1]
+        whole = LabelledTexts(documents.texts, targets)
+        return chosen(whole, kept), chosen(whole, held)
 
 
 METHODS: Registry[type[Method]] = Registry("method", "piran.methods")
@@ -320,3 +317,8 @@ def joined(train: LabelledTexts, held_out: LabelledTexts) -> LabelledTexts:
     return LabelledTexts(
         [*train.texts, *held_out.texts], vstack([train.targets, held_out.targets], format="csr")
     )
+
+
+def chosen(documents: LabelledTexts, rows: IntArray) -> LabelledTexts:
+    """Return some of the documents, in the order of ``rows``."""
+    return LabelledTexts([documents.texts[row] for row in rows.tolist()], documents.targets[rows])

@@ -1,6 +1,6 @@
 """PIRAN (Algorithm 1): an encoder and its classifier, then tail rows adjusted on generated instances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -9,20 +9,34 @@ from sklearn.base import clone
 
 from piran.augment.tail import GenerationSource
 from piran.augment.variants import NO_AUG
+from piran.data.folds import even_folds
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.cache import encoded, fitted_encoder, kept_arrays
-from piran.errors import ModelFolderError
+from piran.errors import ModelFolderError, NotFittedError, SettingError
 from piran.head import PiranHead
-from piran.methods.base import METHODS, Judged, Method, joined
+from piran.methods.base import METHODS, Judged, Method, chosen, joined
 from piran.methods.fusion import Fusion
-from piran.methods.views import ROWS, Views, check_views
-from piran.rows import LinearRows
+from piran.methods.member import Member
+from piran.methods.views import ROWS, Margins, Views, check_views
+from piran.rows import LinearRows, sigmoid
 from piran.storage import load_state, save_state
 from piran.training.linear_fit import fit_rows
-from piran.types import BoolArray, FloatArray, LabelMatrix, Texts
+from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix, Texts
 
-OWN_SETTINGS = ("tail", "seed", "thresholds", "validation_fraction", "references", "refit", "views")
+OWN_SETTINGS = (
+    "tail",
+    "seed",
+    "thresholds",
+    "validation_fraction",
+    "references",
+    "refit",
+    "folds",
+    "views",
+)
+MEMBERS = "members"
 VIEW_ENCODER = "view-encoder"
+Encode = Callable[[Encoder, Texts], FloatArray]
+"""How texts become instances: afresh, or by way of the cache of stage 1."""
 N_FOLDS = 3
 """Times that rows are fitted to all documents but a part, which then judges them."""
 MAX_JUDGED = 20_000
@@ -55,6 +69,10 @@ class PiranClassifier(Method):
     refit
         Fit the classifier again on all documents after the cut-offs are tuned; an encoder that was
         trained with a classifier of its own is left as it is.
+    folds
+        Times that both stages are fitted, each time to all documents but a part, which then judges
+        them; scores are the mean. So an encoder that learns from labels is judged by all documents and
+        none is lost to it, for two or three times the work. 1: once, as the paper does it.
     views
         What else counts beside the rows on instances: ``documents`` (likeness to each training document
         in words and meaning, :mod:`piran.training.kernel_ridge`) and ``label-texts`` (likeness to the
@@ -73,6 +91,8 @@ class PiranClassifier(Method):
 
     name: ClassVar[str] = "piran"
 
+    members_: list[Member]
+    """What each fit of the two stages gave; one unless there are folds."""
     view_encoder_: Encoder
     """What the views see: the encoder, or what it was before it learned from labels."""
     views_: Views
@@ -89,6 +109,7 @@ class PiranClassifier(Method):
         validation_fraction: float = 0.1,
         references: Sequence[str] = (NO_AUG,),
         refit: bool = True,
+        folds: int = 1,
         views: Sequence[str] = (),
     ) -> None:
         self.encoder = encoder
@@ -99,36 +120,53 @@ class PiranClassifier(Method):
         self.validation_fraction = validation_fraction
         self.references = references
         self.refit = refit
+        self.folds = folds
         self.views = views
 
     def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
-        check_views(self.views)
-        self._new_head().check_settings()
-        # Stage 1, lines 1–5: the semantic extractor and, where it brings one, its classifier
-        self.encoder_ = fitted_encoder(self._new_encoder(), train, validation)
-        self.history_, self.stop_reason_ = self.encoder_.history_, self.encoder_.stop_reason_
-        instances = encoded(self.encoder_, train.texts)  # (n_documents, feature_dim)
-        self._fit_head(instances, train.targets)
+        self._check()
+        if self.folds == 1:
+            # Stage 1, lines 1–5: the semantic extractor and, where it brings one, its classifier
+            encoder = fitted_encoder(self._new_encoder(), train, validation)
+            self.members_ = [self._member(encoder, train)]
+        else:
+            self.members_ = self._members_without_fold(joined(train, validation))
+        self.history_ = _one_after_the_other(self.members_)
+        self.stop_reason_ = self.encoder_.stop_reason_
         self.view_encoder_, self.views_, self.fusion_ = self.encoder_, Views(), None
 
+    def _members_without_fold(self, documents: LabelledTexts) -> list[Member]:
+        """Fit both stages to all documents but those of one fold at a time."""
+        fold, members = self._fold_of(documents), []
+        for number in range(self.folds):
+            others = chosen(documents, np.flatnonzero(fold != number))
+            members.append(self._member(fitted_encoder(self._new_encoder(), others), others))
+        return members
+
+    def _member(self, encoder: Encoder, documents: LabelledTexts) -> Member:
+        instances = encoded(encoder, documents.texts)  # (n_documents, feature_dim)
+        return self._fit_head(encoder, instances, documents.targets)
+
     def _refit(self, documents: LabelledTexts) -> None:
-        if self.refit and self.encoder_.stage1_rows_ is None:
+        if self.refit and self.folds == 1 and self.encoder_.stage1_rows_ is None:
             instances = encoded(self.encoder_, documents.texts)
-            self._fit_head(instances, documents.targets, self.head_.stage1_rows_)
+            start = self.head_.stage1_rows_
+            self.members_ = [self._fit_head(self.encoder_, instances, documents.targets, start)]
 
     def _fit_head(
-        self, instances: FloatArray, targets: LabelMatrix, start: LinearRows | None = None
-    ) -> None:
+        self,
+        encoder: Encoder,
+        instances: FloatArray,
+        targets: LabelMatrix,
+        start: LinearRows | None = None,
+    ) -> Member:
         """Fit what remains of stage 1, then stage 2, lines 6–18, and its reference variants."""
         head = self._new_head()
-        stage1_rows = self.encoder_.stage1_rows_ or _stage1_rows(instances, targets, head, start)
-        self.head_ = head.fit(
-            instances, targets, stage1_rows=stage1_rows, is_tail=self.labels_.is_tail
-        )
-        self.rows_ = self.head_.rows_
-        self.reference_rows_ = {
-            name: self.head_.adjust_tail(instances, targets, name) for name in self.references
-        }
+        stage1_rows = encoder.stage1_rows_ or _stage1_rows(instances, targets, head, start)
+        head.fit(instances, targets, stage1_rows=stage1_rows, is_tail=self.labels_.is_tail)
+        rows = {self.name: head.rows_}
+        rows |= {name: head.adjust_tail(instances, targets, name) for name in self.references}
+        return Member(encoder, rows, head)
 
     def _calibrate(
         self, train: LabelledTexts, held_out: LabelledTexts, *, is_slice: bool
@@ -136,35 +174,41 @@ class PiranClassifier(Method):
         """Fit the views; documents that they have not learned from decide what each of them counts.
 
         Views leave out each document exactly; rows do it fold by fold, so that all documents can judge.
-        Where the encoder has learned from the training documents, or other ones are given, the held-out
-        documents judge alone.
+        Where an encoder without folds has learned from the training documents, or other documents are
+        given to judge by, only the held-out ones do.
         """
-        if not self.views:
+        if self.folds == 1 and not self.views:
             return super()._calibrate(train, held_out, is_slice=is_slice)
         documents = joined(train, held_out)
         before = self.encoder_.untrained()
-        if is_slice and before is self.encoder_:
+        can_leave_out = self.folds > 1 or before is self.encoder_
+        is_judged = np.arange(len(documents)) >= len(train)
+        if is_slice and can_leave_out:
             is_judged = self._drawn(len(documents))
-            margins_of_rows = self._rows_without_fold(documents, is_judged)
+        if self.folds > 1:
+            margins_of_rows = self._margins_of_members(documents, is_judged)
+        elif is_slice and can_leave_out:
+            margins_of_rows = self._margins_without_fold(documents, is_judged)
         else:
-            is_judged = np.arange(len(documents)) >= len(train)
-            margins_of_rows = self._margins_of_rows(encoded(self.encoder_, held_out.texts))
-        if before is not self.encoder_:
-            self.view_encoder_ = fitted_encoder(before, train)
-        self.views_, margins = Views.fit(
-            self.views,
-            documents,
-            encoded(self.view_encoder_, documents.texts),
-            is_judged,
-            encoder=self.view_encoder_,
-            labels=self.labels_,
-            seed=self.seed,
-        )
+            margins_of_rows = self.members_[0].margins(encoded(self.encoder_, held_out.texts))
         targets = documents.targets[np.flatnonzero(is_judged)]
-        fusion = Fusion.fit({ROWS: margins_of_rows[self.name], **margins}, targets, self.labels_)
-        self.fusion_ = fusion
+        margins: Margins = {}
+        if self.views:
+            if before is not self.encoder_:
+                self.view_encoder_ = fitted_encoder(before, train)
+            self.views_, margins = Views.fit(
+                self.views,
+                documents,
+                encoded(self.view_encoder_, documents.texts),
+                is_judged,
+                encoder=self.view_encoder_,
+                labels=self.labels_,
+                seed=self.seed,
+            )
+            own = margins_of_rows[self.name]
+            self.fusion_ = Fusion.fit({ROWS: own, **margins}, targets, self.labels_)
         scores = {
-            system: self._without_unseen(fusion.probabilities({ROWS: values, **margins}))
+            system: self._without_unseen(self._probabilities(values, margins))
             for system, values in margins_of_rows.items()
         }
         return Judged(targets, scores)
@@ -174,53 +218,74 @@ class PiranClassifier(Method):
         drawn = np.random.default_rng(self.seed).permutation(n_documents)[:MAX_JUDGED]
         return np.isin(np.arange(n_documents), drawn)
 
-    def _rows_without_fold(
+    def _fold_of(self, documents: LabelledTexts) -> IntArray:
+        """Return the fold of each document, (n_documents,)."""
+        return even_folds(documents.targets, self.folds, self.seed)
+
+    def _margins_of_members(
+        self, documents: LabelledTexts, is_judged: BoolArray
+    ) -> dict[str, FloatArray]:
+        """Return what is said of judged documents by the member that did not learn from each."""
+        judged = chosen(documents, np.flatnonzero(is_judged))
+        fold = self._fold_of(documents)[is_judged]
+        margins = self._no_margins(len(judged))
+        for number, member in enumerate(self.members_):
+            own = np.flatnonzero(fold == number)
+            said = member.margins(encoded(member.encoder, chosen(judged, own).texts))
+            for system, values in said.items():
+                margins[system][own] = values
+        return margins
+
+    def _margins_without_fold(
         self, documents: LabelledTexts, is_judged: BoolArray
     ) -> dict[str, FloatArray]:
         """Return what rows of each system say of judged documents that they were not fitted on.
 
-        Rows are fitted to all documents but one fold at a time, beginning at those there are.
+        Rows are fitted to all documents but one fold at a time, beginning at those there are. The
+        encoder is one that learns nothing from labels.
         """
-        fitted = self.head_, self.rows_, self.reference_rows_
         instances = encoded(self.encoder_, documents.texts)
-        shape = (int(is_judged.sum()), len(self.labels_))
-        margins = {system: np.empty(shape, dtype=np.float32) for system in self._systems()}
+        margins = self._no_margins(int(is_judged.sum()))
         fold = np.random.default_rng(self.seed).permutation(len(documents)) % N_FOLDS
         for number in range(N_FOLDS):
             kept = np.flatnonzero(fold != number)
-            self._fit_head(instances[kept], documents.targets[kept], fitted[0].stage1_rows_)
-            said = self._margins_of_rows(instances[is_judged & (fold == number)])
+            targets, start = documents.targets[kept], self.head_.stage1_rows_
+            member = self._fit_head(self.encoder_, instances[kept], targets, start)
+            said = member.margins(instances[is_judged & (fold == number)])
             for system, values in said.items():
                 margins[system][fold[is_judged] == number] = values
-        self.head_, self.rows_, self.reference_rows_ = fitted
         return margins
 
-    def _margins_of_rows(self, instances: FloatArray) -> dict[str, FloatArray]:
-        """Return what the rows of each system say of instances, (n_documents, n_labels) each."""
-        return {system: rows.logits(instances) for system, rows in self._systems().items()}
+    def _no_margins(self, n_documents: int) -> dict[str, FloatArray]:
+        """Return room for the margins of each system, (n_documents, n_labels)."""
+        shape = (n_documents, len(self.labels_))
+        return {system: np.empty(shape, dtype=np.float32) for system in self.members_[0].rows}
 
     def _scores(self, texts: Texts) -> FloatArray:
-        return self._scores_by({self.name: self.rows_}, texts, kept=False)[self.name]
+        return self._scores_of([self.name], texts, _encode)[self.name]
 
-    def _scores_by(
-        self, systems: Mapping[str, LinearRows], texts: Texts, *, kept: bool
+    def _scores_of(
+        self, systems: Collection[str], texts: Texts, encode: Encode
     ) -> dict[str, FloatArray]:
-        """Return the scores with each system's rows, (n_documents, n_labels); texts are read once.
+        """Return the scores with each system's rows, (n_documents, n_labels); texts are read once."""
+        instances = [encode(member.encoder, texts) for member in self.members_]
+        views: Margins = {}
+        if self.fusion_ is not None:
+            is_same = self.view_encoder_ is self.encoder_
+            views = self.views_.margins(
+                texts, instances[0] if is_same else encode(self.view_encoder_, texts)
+            )
+        found = {}
+        for system in systems:
+            said = [m.rows[system].logits(r) for m, r in zip(self.members_, instances, strict=True)]
+            found[system] = self._probabilities(np.mean(said, axis=0), views)
+        return found
 
-        ``kept`` tells whether instances may be kept in the cache of stage 1.
-        """
-        encode = encoded if kept else _encode
-        instances = encode(self.encoder_, texts)
+    def _probabilities(self, margins_of_rows: FloatArray, views: Margins) -> FloatArray:
+        """Return the scores for what rows and views say, (n_documents, n_labels)."""
         if self.fusion_ is None:
-            return {system: rows.probabilities(instances) for system, rows in systems.items()}
-        is_same = self.view_encoder_ is self.encoder_
-        views = self.views_.margins(
-            texts, instances if is_same else encode(self.view_encoder_, texts)
-        )
-        return {
-            system: self.fusion_.probabilities({ROWS: rows.logits(instances), **views})
-            for system, rows in systems.items()
-        }
+            return sigmoid(margins_of_rows)
+        return self.fusion_.probabilities({ROWS: margins_of_rows, **views})
 
     def _without_unseen(self, scores: FloatArray) -> FloatArray:
         """Give labels without a training document the score 0, unless their own text gives them one."""
@@ -231,22 +296,36 @@ class PiranClassifier(Method):
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
         self._require_fitted()
-        scores = self._scores_by(self._systems(), texts, kept=True)
+        scores = self._scores_of(self.members_[0].rows, texts, encoded)
         return {system: self._without_unseen(values) for system, values in scores.items()}
 
-    def _systems(self) -> dict[str, LinearRows]:
-        """Return the rows of PIRAN and of its reference variants."""
-        return {self.name: self.rows_, **self.reference_rows_}
+    @property
+    def encoder_(self) -> Encoder:
+        """The encoder, the first where there are folds."""
+        return self.members_[0].encoder
+
+    @property
+    def head_(self) -> PiranHead:
+        """What fitted the rows on the instances of :attr:`encoder_`; a loaded model has none."""
+        head = self.members_[0].head
+        if head is None:
+            raise NotFittedError("A loaded model has no head to generate from; fit it again.")
+        return head
+
+    @property
+    def rows_(self) -> LinearRows:
+        """The rows of all labels on the instances of :attr:`encoder_`."""
+        return self.members_[0].rows[self.name]
 
     def generation_source(self, texts: Texts, targets: LabelMatrix) -> GenerationSource | None:
         """Return what stage 2 generates tail instances from, given the training documents."""
         return self.head_.generation_source(self.encoder_.encode(texts), targets)
 
     def _save(self, folder: Path) -> None:
-        rows = {"rows": self.rows_.rows, "bias": self.rows_.bias}
-        state = {"encoder": self.encoder_.name, VIEW_ENCODER: self.view_encoder_.name}
-        save_state(folder, "head", state, rows)
-        self.encoder_.save(folder / "encoder")
+        state = {"n_members": len(self.members_), VIEW_ENCODER: self.view_encoder_.name}
+        save_state(folder, MEMBERS, state, {})
+        for number, member in enumerate(self.members_):
+            member.save(_member_folder(folder, number), self.name)
         self.views_.save(folder)
         if self.fusion_ is not None:
             self.fusion_.save(folder)
@@ -254,21 +333,17 @@ class PiranClassifier(Method):
             self.view_encoder_.save(folder / VIEW_ENCODER)
 
     def _load(self, folder: Path) -> None:
-        state, arrays = load_state(folder, "head")
+        state = load_state(folder, MEMBERS)[0]
         try:
-            self.rows_ = LinearRows(arrays["rows"], arrays["bias"])
-            self.encoder_ = self.view_encoder_ = ENCODERS[state["encoder"]].load(folder / "encoder")
-            if (folder / VIEW_ENCODER).is_dir():
-                view_encoder = ENCODERS[state[VIEW_ENCODER]]
-                self.view_encoder_ = view_encoder.load(folder / VIEW_ENCODER)
-        except KeyError as error:
+            folders = [_member_folder(folder, number) for number in range(state["n_members"])]
+            view_encoder = ENCODERS[state[VIEW_ENCODER]]
+        except (KeyError, TypeError) as error:
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
-        if self.rows_.rows.shape != (len(self.labels_), self.encoder_.feature_dim):
-            raise ModelFolderError(
-                f"{folder} holds rows of shape {self.rows_.rows.shape}, expected "
-                f"{(len(self.labels_), self.encoder_.feature_dim)}; its files are of different models."
-            )
-        self.reference_rows_ = {}
+        n_labels = len(self.labels_)
+        self.members_ = [Member.load(part, self.name, n_labels=n_labels) for part in folders]
+        self.view_encoder_ = self.encoder_
+        if (folder / VIEW_ENCODER).is_dir():
+            self.view_encoder_ = view_encoder.load(folder / VIEW_ENCODER)
         self.views_ = Views.load(folder, self.views)
         self.fusion_ = Fusion.load(folder) if self.views else None
 
@@ -301,6 +376,13 @@ class PiranClassifier(Method):
             **{key: getattr(head, key) for key in sorted(HEAD_SETTINGS)},
         }
 
+    def _check(self) -> None:
+        """Refuse what would be found out only after stage 1."""
+        check_views(self.views)
+        self._new_head().check_settings()
+        if self.folds < 1:
+            raise SettingError(f"folds must be at least 1, got {self.folds}.")
+
     def _new_encoder(self) -> Encoder:
         """Return an unfitted encoder with this method's seed."""
         if isinstance(self.encoder, str):
@@ -330,6 +412,20 @@ def _stage1_rows(
 
 def _encode(encoder: Encoder, texts: Texts) -> FloatArray:
     return encoder.encode(texts)
+
+
+def _one_after_the_other(members: Sequence[Member]) -> list[dict[str, float]]:
+    """Return the histories of all encoders as one, their epochs numbered on."""
+    history: list[dict[str, float]] = []
+    for member in members:
+        n_before, own = len(history), member.encoder.history_
+        history += [{**entry, "epoch": n_before + entry["epoch"]} for entry in own]
+    return history
+
+
+def _member_folder(folder: Path, number: int) -> Path:
+    """Return where a member is kept: the first in the model's own folder."""
+    return folder / f"member-{number}" if number else folder
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:

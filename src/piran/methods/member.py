@@ -1,0 +1,52 @@
+"""What one run of Algorithm 1 gives: an encoder, and the rows of each system on its instances."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from piran.encoders.base import ENCODERS, Encoder
+from piran.errors import ModelFolderError
+from piran.head import PiranHead
+from piran.rows import LinearRows
+from piran.storage import load_state, save_state
+from piran.types import FloatArray
+
+_ENCODER = "encoder"
+_STATE_NAME = "head"
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """An encoder and the rows of PIRAN and of its reference variants, by the name of the system."""
+
+    encoder: Encoder
+    rows: Mapping[str, LinearRows]
+    head: PiranHead | None
+    """What fitted the rows; None once saved and loaded."""
+
+    def margins(self, instances: FloatArray) -> dict[str, FloatArray]:
+        """Return what the rows of each system say of instances, (n_documents, n_labels) each."""
+        return {system: rows.logits(instances) for system, rows in self.rows.items()}
+
+    def save(self, folder: Path, system: str) -> None:
+        """Write the encoder and the rows of one system."""
+        rows = self.rows[system]
+        state = {"encoder": self.encoder.name}
+        save_state(folder, _STATE_NAME, state, {"rows": rows.rows, "bias": rows.bias})
+        self.encoder.save(folder / _ENCODER)
+
+    @classmethod
+    def load(cls, folder: Path, system: str, *, n_labels: int) -> "Member":
+        """Read what :meth:`save` wrote."""
+        state, arrays = load_state(folder, _STATE_NAME)
+        try:
+            rows = LinearRows(arrays["rows"], arrays["bias"])
+            encoder = ENCODERS[state["encoder"]].load(folder / _ENCODER)
+        except KeyError as error:
+            raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
+        if rows.rows.shape != (n_labels, encoder.feature_dim):
+            raise ModelFolderError(
+                f"{folder} holds rows of shape {rows.rows.shape}, expected "
+                f"{(n_labels, encoder.feature_dim)}; its files are of different models."
+            )
+        return cls(encoder, {system: rows}, None)
