@@ -7,6 +7,7 @@ import pytest
 
 from made_suite import comparison_records, made_record, write_made_suite
 from piran.errors import DataError
+from piran.experiments.records import RunRecord
 from piran.experiments.results import Mean, read_results
 
 PIRAN = {"piran": {"P@1": 80.0}}
@@ -70,6 +71,20 @@ def test_other_settings_are_not_averaged(tmp_path: Path) -> None:
         DataError, match="seed 1: l2 differ from seed 0, so the two cannot be averaged"
     ):
         read_results(write_made_suite(tmp_path, records))
+
+
+def test_a_setting_that_one_record_is_too_old_for_is_at_its_default_there(tmp_path: Path) -> None:
+    def of(*all_settings: dict[str, float]) -> list[RunRecord]:
+        return [made_record("piran", int(s["seed"]), PIRAN, settings=s) for s in all_settings]
+
+    old = {"seed": 0, "l2": 0.5}
+    same = of(old, {"seed": 1, "l2": 0.5, "folds": 1})
+    (dataset,) = read_results(write_made_suite(tmp_path, same)).datasets
+    assert len(dataset.cell("piran").records) == 2
+    with pytest.raises(DataError, match="seed 1: folds differ from seed 0"):
+        read_results(
+            write_made_suite(tmp_path / "other", of(old, {"seed": 1, "l2": 0.5, "folds": 2}))
+        )
 
 
 def test_other_data_are_not_averaged(tmp_path: Path) -> None:

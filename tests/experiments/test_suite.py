@@ -145,6 +145,19 @@ def test_other_settings_make_another_cell(tmp_path: Path) -> None:
     assert [states[cell] for cell in changed.cells] == ["waiting", *["finished"] * 3]
 
 
+def test_a_record_from_before_a_setting_came_still_counts(tmp_path: Path) -> None:
+    plan = tiny_plan(tmp_path, seeds=1)
+    run_suite(plan, tmp_path / "runs", InlineEngine(), only=["piran"])
+    path = tmp_path / "runs" / plan.cells[0].folder / "record.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["settings"].pop("folds") == 1
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert suite_standing(plan.cells, tmp_path / "runs").states[plan.cells[0]] == "finished"
+    record["settings"]["folds"] = 2
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert suite_standing(plan.cells, tmp_path / "runs").states[plan.cells[0]] == "waiting"
+
+
 def test_other_data_make_other_cells(tmp_path: Path) -> None:
     run_suite(tiny_plan(tmp_path, seeds=1), tmp_path / "runs", InlineEngine(), only=["plain"])
     write_documents(tiny_documents(50, 3), tmp_path / "mine" / "train.jsonl")

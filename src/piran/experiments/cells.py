@@ -20,7 +20,7 @@ from piran.encoders.cache import stage1_cache
 from piran.errors import DataError, PiranError
 from piran.experiments.records import RECORD_NAME, RunRecord, package_versions
 from piran.experiments.run import measure
-from piran.experiments.settings import build_method
+from piran.experiments.settings import build_method, completed_settings
 from piran.storage import write_text_atomically
 
 ERROR_NAME = "error.json"
@@ -209,8 +209,11 @@ def failure_in(folder: Path) -> CellFailure | None:
 
 
 def _is_of(cell: Cell, result: RunRecord | CellFailure, checksum: str) -> bool:
-    wanted = (cell.method, cell.seed, cell.checksum, as_json(cell.settings))
-    return wanted == (result.method, result.seed, checksum, as_json(result.settings))
+    wanted = (cell.method, cell.seed, cell.checksum)
+    if wanted != (result.method, result.seed, checksum):
+        return False
+    # A cell's settings are all there are; those of an older record may lack some
+    return as_json(cell.settings) == as_json(completed_settings(result.method, result.settings))
 
 
 def as_json(settings: Mapping[str, Any]) -> str:

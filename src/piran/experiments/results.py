@@ -14,6 +14,7 @@ from typing import Any
 from piran.errors import DataError
 from piran.experiments.cells import as_json, failure_in, finished_record
 from piran.experiments.records import RunRecord, SystemScores
+from piran.experiments.settings import completed_settings
 from piran.experiments.suite import DATASET_FILE, read_plan
 
 NOT_CONVERGED = "not converged"
@@ -219,7 +220,7 @@ def _check_alike(runs: SystemRuns, folder: Path, checksum: str) -> None:
             raise DataError(
                 f"{where}: the record is of other data than {DATASET_FILE} says; rerun it."
             )
-        first, this = (_without_seed(r.settings) for r in (runs.records[0], record))
+        first, this = (_without_seed(r) for r in (runs.records[0], record))
         if as_json(first) != as_json(this):
             different = [key for key in this if this[key] != first.get(key)]
             raise DataError(
@@ -228,7 +229,9 @@ def _check_alike(runs: SystemRuns, folder: Path, checksum: str) -> None:
             )
 
 
-def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _without_seed(record: RunRecord) -> dict[str, Any]:
+    """Return the settings of a record but its seed, those that came after it at their defaults."""
+    settings = completed_settings(record.method, record.settings)
     return {key: value for key, value in settings.items() if key != "seed"}
 
 

@@ -1,7 +1,7 @@
 """Settings at the border: what a user writes, checked against the signatures they go to."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, get_type_hints
@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from piran.encoders.base import ENCODERS
 from piran.encoders.pretrained import HOW_TO_INSTALL, is_available
-from piran.errors import SettingError, UnknownNameError
+from piran.errors import PiranError, SettingError, UnknownNameError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
 from piran.registry import suggestion
@@ -92,6 +92,17 @@ def build_method(name: str, settings: dict[str, Any]) -> Method:
         for key, value in settings.items()
     }
     return method_class.from_settings(checked)
+
+
+def completed_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a record with those added that came after it, at their defaults.
+
+    A default is what was done before there was a setting. What this version cannot build stays as it is.
+    """
+    try:
+        return build_method(method, dict(settings)).settings()
+    except PiranError:
+        return dict(settings)
 
 
 def resolved_settings(
