@@ -90,6 +90,21 @@ def test_variance_consistency_is_equation_11() -> None:
     assert variance_consistency(case.W, case.moments, case.Q) == pytest.approx(expected)
 
 
+def test_centred_variance_consistency_leaves_the_prototype_alone() -> None:
+    case = drawn_case()
+    n_head, n_pairs, feature_dim = case.c.shape
+    c = case.c.reshape(-1, feature_dim)
+    expected = np.mean([np.sum((case.Q @ case.Q.T @ case.W @ v - case.W @ v) ** 2) for v in c])
+    for o in (case.o, case.o + 10):
+        moments = TransferMoments.of(
+            o.mean(axis=0),
+            o.T @ o / len(o),
+            Relations(c, np.repeat(np.arange(n_head), n_pairs)),
+            is_variance_centred=True,
+        )
+        assert variance_consistency(case.W, moments, case.Q) == pytest.approx(expected)
+
+
 def test_the_transfer_loss_is_equation_13() -> None:
     case = drawn_case()
     gen, div, var = literal_sums(case)

@@ -15,6 +15,7 @@ from piran.augment.losses import TransferMoments, TransferWeights
 from piran.augment.prototypes import Prototypes
 from piran.augment.relations import RelationCollector, Relations
 from piran.augment.tail import GenerationSource, adjust_tail_rows
+from piran.augment.teachers import ALL, check_choice, head_shares
 from piran.augment.variants import COMPLETE, Variant, variant_named
 from piran.data.labels import tail_by_count
 from piran.errors import DataError, SettingError
@@ -55,6 +56,11 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         The same for the tail rows in stage 2; None takes ``l2``.
     n_pairs
         Pairs of documents whose difference is collected, for each head label.
+    relation_scale
+        Factor of the relations. The paper takes 1; 1/√2 gives them the spread of single documents.
+    relation_choice
+        Which head labels teach a tail label: ``all`` of them alike (the paper), those ``alike`` by
+        their mean document, or those that occur ``together`` with it.
     n_prototype_documents
         Documents averaged into a prototype (the paper's q); fewer where a label has fewer.
     n_generated
@@ -70,6 +76,9 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     is_centred
         Stage 2 works on instances less their mean. The paper does not; then W and L_var act on the
         mean of all documents too, and moving all instances by a constant changes the result.
+    is_variance_centred
+        L_var acts on the relation's part of a generated instance and leaves the prototype's alone. The
+        paper lets it act on both.
     n_directions
         Leading directions of head variation that make up Q; None for those that hold 95 % of it.
     max_directions
@@ -113,6 +122,8 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         l2: float = 0.3,
         tail_l2: float | None = None,
         n_pairs: int = 100,
+        relation_scale: float = 1.0,
+        relation_choice: str = ALL,
         n_prototype_documents: int = 5,
         n_generated: int = 50,
         generated_weight: float = 1.0,
@@ -121,6 +132,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         variance_weight: float = 1.0,
         diversity_weight: float = 0.1,
         is_centred: bool = True,
+        is_variance_centred: bool = False,
         n_directions: int | None = None,
         max_directions: int | None = MAX_DIRECTIONS,
         solver: str = "exact",
@@ -132,6 +144,8 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.l2 = l2
         self.tail_l2 = tail_l2
         self.n_pairs = n_pairs
+        self.relation_scale = relation_scale
+        self.relation_choice = relation_choice
         self.n_prototype_documents = n_prototype_documents
         self.n_generated = n_generated
         self.generated_weight = generated_weight
@@ -140,6 +154,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.variance_weight = variance_weight
         self.diversity_weight = diversity_weight
         self.is_centred = is_centred
+        self.is_variance_centred = is_variance_centred
         self.n_directions = n_directions
         self.max_directions = max_directions
         self.solver = solver
@@ -233,13 +248,14 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         if not parts.is_retrained or not parts.has_generations:
             return None
         generator = InstanceGenerator.identity(X.shape[1])
-        relations = None
+        relations = shares = None
         if parts.has_relations:
             # lines 6–9: p relations of each head label
             collector = RelationCollector(self.n_pairs, self.random_state)
-            relations = collector.collect(X, targets, self.is_head_)
+            relations = collector.collect(X, targets, self.is_head_).scaled(self.relation_scale)
             if not len(relations):
                 return None
+            shares = head_shares(self.relation_choice, relations, prototypes, targets)
         if relations is not None and parts.has_transfer:
             # lines 10–17: the map W
             directions = head_directions(
@@ -248,7 +264,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             generator = self._learn_transfer(prototypes, relations, directions, parts)
             self.transfer_ = generator.transfer
         return GenerationSource(
-            prototypes, relations, generator, self.n_generated, self.random_state
+            prototypes, relations, generator, self.n_generated, self.random_state, shares
         )
 
     def _learn_transfer(
@@ -258,19 +274,41 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             TransferWeights(self.generation_weight, self.variance_weight, self.diversity_weight)
         )
         if self.solver == "adam":
-            drawn = _drawn_moments(prototypes, relations, self.random_state)
+            drawn = self._drawn_moments(prototypes, relations)
             return InstanceGenerator.adam(drawn, directions, weights, n_steps=ADAM_STEPS)
         moments = TransferMoments.of(
-            prototypes.means().mean(axis=0), prototypes.second_moment(), relations
+            prototypes.means().mean(axis=0),
+            prototypes.second_moment(),
+            relations,
+            is_variance_centred=self.is_variance_centred,
         )
         return InstanceGenerator.exact(moments, directions, weights)
+
+    def _drawn_moments(
+        self, prototypes: Prototypes, relations: Relations
+    ) -> Iterator[TransferMoments]:
+        """Draw a prototype for each tail label at every step, as lines 12–13 of Algorithm 1 do."""
+        random = np.random.default_rng(self.random_state)
+        while True:
+            drawn = np.concatenate(
+                [prototypes.sample(tail, 1, random) for tail in range(len(prototypes.counts))]
+            ).astype(np.float64)  # (n_tail, feature_dim)
+            yield TransferMoments.of(
+                drawn.mean(axis=0),
+                drawn.T @ drawn / len(drawn),
+                relations,
+                is_variance_centred=self.is_variance_centred,
+            )
 
     def check_settings(self) -> None:
         """Refuse what would be found out only after stage 1."""
         variant_named(self.variant)
         check_loss(self.row_loss)
+        check_choice(self.relation_choice)
         if self.solver not in SOLVERS:
             raise SettingError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}.")
+        if not self.relation_scale > 0:
+            raise SettingError(f"relation_scale must be above 0, got {self.relation_scale}.")
         if not 0 <= self.tail_share <= 1:
             raise SettingError(f"tail_share must lie in 0 to 1, got {self.tail_share}.")
 
@@ -338,15 +376,3 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _drawn_moments(
-    prototypes: Prototypes, relations: Relations, seed: int
-) -> Iterator[TransferMoments]:
-    """Draw a prototype for each tail label at every step, as lines 12–13 of Algorithm 1 do."""
-    random = np.random.default_rng(seed)
-    while True:
-        drawn = np.concatenate(
-            [prototypes.sample(tail, 1, random) for tail in range(len(prototypes.counts))]
-        ).astype(np.float64)  # (n_tail, feature_dim)
-        yield TransferMoments.of(drawn.mean(axis=0), drawn.T @ drawn / len(drawn), relations)

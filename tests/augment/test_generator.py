@@ -25,14 +25,23 @@ FEATURE_DIM = 6
 N_TAIL = 2
 
 
-def drawn_moments(seed: int = 0, relation_scale: float = 1.0, n_head: int = 5) -> TransferMoments:
+def drawn_moments(
+    seed: int = 0,
+    relation_scale: float = 1.0,
+    n_head: int = 5,
+    *,
+    is_variance_centred: bool = False,
+) -> TransferMoments:
     """Two prototypes and ten relations of some head labels, whose mean is not zero."""
     random = np.random.default_rng(seed)
     prototypes = random.normal(size=(N_TAIL, FEATURE_DIM))
     values = relation_scale * random.normal(loc=0.3, size=(10, FEATURE_DIM))
     relations = Relations(values, np.arange(10) * n_head // 10)
     return TransferMoments.of(
-        prototypes.mean(axis=0), prototypes.T @ prototypes / N_TAIL, relations
+        prototypes.mean(axis=0),
+        prototypes.T @ prototypes / N_TAIL,
+        relations,
+        is_variance_centred=is_variance_centred,
     )
 
 
@@ -52,9 +61,13 @@ def drawn_directions(n_directions: int) -> FloatArray:
     return np.linalg.qr(random.normal(size=(FEATURE_DIM, FEATURE_DIM)))[0][:, :n_directions]
 
 
+@pytest.mark.parametrize("is_variance_centred", [False, True])
 @pytest.mark.parametrize("n_directions", [0, 1, 3, FEATURE_DIM])
-def test_the_gradient_is_zero_at_the_exact_map(n_directions: int) -> None:
-    moments, directions = drawn_moments(), drawn_directions(n_directions)
+def test_the_gradient_is_zero_at_the_exact_map(
+    n_directions: int, is_variance_centred: bool
+) -> None:
+    moments = drawn_moments(is_variance_centred=is_variance_centred)
+    directions = drawn_directions(n_directions)
     generator = InstanceGenerator.exact(moments, directions, TransferWeights())
     gradient = transfer_gradient(generator.transfer, moments, directions, TransferWeights())
     np.testing.assert_allclose(gradient, 0.0, atol=1e-10)

@@ -44,8 +44,10 @@ class InstanceGenerator:
 
         The loss splits along P = Q Qᵀ. With A = α E[xxᵀ] − γ E[(c − c̄)(c − c̄)ᵀ],
 
-            W = α P E[oxᵀ] A⁻¹ + α/(α + β) (I − P) E[oxᵀ] E[xxᵀ]⁻¹.
+            W = α P E[oxᵀ] A⁻¹ + α (I − P) E[oxᵀ] B⁻¹
 
+        and B = α E[xxᵀ] + β V, where V is what L_var acts on: with V = E[xxᵀ], as published, the second
+        term is α/(α + β) (I − P) E[oxᵀ] E[xxᵀ]⁻¹.
         Where the instances span only a part of the space, the inverse is the pseudo-inverse: nothing
         is said about directions in which there is no data, and W is zero there.
         """
@@ -53,7 +55,8 @@ class InstanceGenerator:
         alpha, beta, gamma = weights.generation, weights.variance, weights.diversity
         inner = alpha * moments.input - gamma * moments.relation_spread
         inside = alpha * _divide(moments.prototype_input, inner)
-        outside = alpha / (alpha + beta) * _divide(moments.prototype_input, moments.input)
+        outer = alpha * moments.input + beta * moments.varied
+        outside = alpha * _divide(moments.prototype_input, outer)
         return cls(outside + directions @ (directions.T @ (inside - outside)))
 
     @classmethod

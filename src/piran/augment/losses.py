@@ -26,19 +26,33 @@ class TransferMoments:
     """E[x xᵀ]"""
     relation_spread: FloatArray
     """E[(c − c̄ᵇ)(c − c̄ᵇ)ᵀ], the spread of relations around the mean of their head label"""
+    varied: FloatArray
+    """What L_var acts on: E[x xᵀ], or E[c cᵀ] where it is to leave the prototype alone"""
 
     @classmethod
     def of(
-        cls, prototype_mean: FloatArray, prototype_moment: FloatArray, relations: Relations
+        cls,
+        prototype_mean: FloatArray,
+        prototype_moment: FloatArray,
+        relations: Relations,
+        *,
+        is_variance_centred: bool = False,
     ) -> "TransferMoments":
-        """Combine the moments of prototypes and relations; every pair (o, c) counts once."""
+        """Combine the moments of prototypes and relations; every pair (o, c) counts once.
+
+        ``is_variance_centred`` lets L_var act on g − W o, the relation's part of an instance. As
+        published it acts on g: then it also takes from the prototype what lies outside the span of Q,
+        which is where labels differ, Q being the directions in which documents of a label do.
+        """
         relation_mean = relations.mean()
         cross = np.outer(prototype_mean, relation_mean)  # E[o cᵀ]: o and c are paired all with all
+        both = prototype_moment + cross + cross.T + relations.second_moment()
         return cls(
             prototype=prototype_moment,
             prototype_input=prototype_moment + cross,
-            input=prototype_moment + cross + cross.T + relations.second_moment(),
+            input=both,
             relation_spread=relations.within_label_covariance(),
+            varied=relations.second_moment() if is_variance_centred else both,
         )
 
 
@@ -78,9 +92,12 @@ def diversity_penalty(
 def variance_consistency(
     transfer: FloatArray, moments: TransferMoments, directions: FloatArray
 ) -> float:
-    """L_var, Equation (11): mean of ‖Q Qᵀ gʲᵇ_z − gʲᵇ_z‖², what lies outside the span of Q."""
+    """L_var, Equation (11): mean of ‖Q Qᵀ gʲᵇ_z − gʲᵇ_z‖², what lies outside the span of Q.
+
+    Where the moments say so, of g − W o instead of g.
+    """
     outside = transfer - directions @ (directions.T @ transfer)  # (feature_dim, feature_dim)
-    return float(np.sum((outside @ moments.input) * outside))
+    return float(np.sum((outside @ moments.varied) * outside))
 
 
 def transfer_loss(
@@ -100,6 +117,6 @@ def transfer_gradient(
     """Gradient of :func:`transfer_loss` with respect to W, shape (feature_dim, feature_dim)."""
     inside = directions @ (directions.T @ transfer)  # P W
     gradient = weights.generation * (transfer @ moments.input - moments.prototype_input)
-    gradient += weights.variance * ((transfer - inside) @ moments.input)
+    gradient += weights.variance * ((transfer - inside) @ moments.varied)
     gradient -= weights.diversity * (inside @ moments.relation_spread)
     return 2 * gradient

@@ -22,6 +22,14 @@ class Relations:
     def __len__(self) -> int:
         return len(self.values)
 
+    def scaled(self, factor: float) -> "Relations":
+        """Return the relations times a factor.
+
+        Two documents differ by √2 times as much as one does from the label's mean: a factor of 1/√2
+        gives relations the spread of documents.
+        """
+        return self if factor == 1 else Relations(self.values * factor, self.label_ids)
+
     def mean(self) -> FloatArray:
         """Mean relation, shape (feature_dim,)."""
         return np.asarray(self.values.mean(axis=0, dtype=np.float64))

@@ -8,6 +8,7 @@ import numpy as np
 from piran.augment.generator import InstanceGenerator
 from piran.augment.prototypes import Prototypes
 from piran.augment.relations import Relations
+from piran.augment.teachers import drawn_by_share
 from piran.errors import SettingError
 from piran.progress import task
 from piran.rows import LinearRows
@@ -22,7 +23,9 @@ NUMBERS_AT_ONCE = 16_000_000
 class GenerationSource:
     """Where a tail label's generated instances come from: prototype, relation and the map W.
 
-    ``relations`` None repeats the prototypes as they are (the control *duplicate*).
+    ``relations`` None repeats the prototypes as they are (the control *duplicate*). ``shares`` is what
+    each tail label takes from each head label (:func:`piran.augment.teachers.head_shares`), None for all
+    relations alike.
     """
 
     prototypes: Prototypes
@@ -30,6 +33,7 @@ class GenerationSource:
     generator: InstanceGenerator
     n_generated: int
     seed: int
+    shares: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.n_generated < 1:
@@ -48,8 +52,14 @@ class GenerationSource:
         prototypes = self.prototypes.sample(position, self.n_generated, random)
         if self.relations is None:
             return prototypes
-        drawn = random.integers(len(self.relations), size=self.n_generated)
-        return self.generator.generate(prototypes, self.relations.values[drawn])
+        relations = self.relations.values[self._drawn_relations(position, random)]
+        return self.generator.generate(prototypes, relations)
+
+    def _drawn_relations(self, position: int, random: np.random.Generator) -> IntArray:
+        assert self.relations is not None
+        if self.shares is None:
+            return random.integers(len(self.relations), size=self.n_generated)
+        return drawn_by_share(self.relations, self.shares[position], self.n_generated, random)
 
 
 def adjust_tail_rows(
