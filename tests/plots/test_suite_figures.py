@@ -148,3 +148,10 @@ def test_tail_f1_is_not_drawn_where_the_tail_itself_changes(tmp_path: Path) -> N
     results = read_results(write_made_suite(tmp_path, records, sweeps=sweeps))
     names = [figure.name for figure in suite_figures(results, ["sensitivity"])]
     assert names == ["sensitivity-h-mine-micro-f1", "sensitivity-h-mine-macro-f1"]
+def test_methods_with_one_seed_take_no_room_among_the_others(tmp_path: Path) -> None:
+    records = [*comparison_records(), made_record("leap", 0, {"leap": {}})]
+    data = win_loss_data(read_results(write_made_suite(tmp_path, records)))
+    assert data.names == ("PIRAN", "HTTN")
+    assert data.wins.shape == data.contests.shape == (2, 2)
+
+

@@ -173,7 +173,8 @@ def _win_loss_figures(results: SuiteResults) -> Iterator[SuiteFigure]:
             "Wins and losses",
             "How often the method of the row is significantly better than that of the column, and how "
             "often worse, over all datasets and P@1, nDCG@5, micro, macro and tail F1 at 0.5 (pooled "
-            "t-test over seeds at 5 %, not corrected for the number of tests).",
+            "t-test over seeds at 5 %, not corrected for the number of tests). A method with one seed "
+            "cannot be compared.",
             lambda ax: draw_win_loss(data, ax),
             win_loss_size(len(data.names)),
         )
