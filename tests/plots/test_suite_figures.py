@@ -11,6 +11,7 @@ from piran.errors import SettingError
 from piran.experiments.ablation import ablation_runs
 from piran.experiments.results import SuiteResults, read_results
 from piran.plots.ablation import ablation_data, draw_ablation
+from piran.plots.f1_by_frequency import FrequencyBin
 from piran.plots.methods_by_frequency import draw_methods_by_frequency, methods_by_frequency_data
 from piran.plots.sensitivity import draw_sensitivity, sensitivity_data
 from piran.plots.setting_grid import draw_setting_grid, setting_grid_data
@@ -133,6 +134,15 @@ def test_the_same_figure_gives_the_same_file(results: SuiteResults, tmp_path: Pa
     (figure, *_) = suite_figures(results, ["ablation"])
     first, second = (
         save_figure(figure, tmp_path / name, ["svg"])[0].read_bytes() for name in ("one", "two")
+def test_no_two_methods_look_the_same() -> None:
+    names = [f"method {number}" for number in range(11)]
+    rows = [FrequencyBin(301, 1000, 5, dict.fromkeys(names, 1.0))]
+    ax = draw_methods_by_frequency(rows, "PIRAN")
+    looks = {(line.get_color(), str(line._dash_pattern)) for line in ax.lines}  # type: ignore[attr-defined]
+    assert len(looks) == len(names), "a colour returns with another line, not with the marker alone"
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["301–1k\n(5)"]
+
+
     )
     assert first == second
 
