@@ -55,8 +55,9 @@ def sensitivity_data(
 def draw_sensitivity(curve: SensitivityCurve, ax: "Axes | None" = None) -> "Axes":
     """Draw the curve with a band of one standard deviation, and No-Aug as a dashed line."""
     ax = axes_or_new(ax)
-    low = [mean - deviation for mean, deviation in zip(curve.means, curve.deviations, strict=True)]
-    high = [mean + deviation for mean, deviation in zip(curve.means, curve.deviations, strict=True)]
+    spread = list(zip(curve.means, curve.deviations, strict=True))
+    low = [max(mean - deviation, 0.0) for mean, deviation in spread]  # no metric leaves 0 to 100
+    high = [min(mean + deviation, 100.0) for mean, deviation in spread]
     ax.fill_between(curve.values, low, high, color=AFTER, alpha=0.2, linewidth=0)
     ax.plot(curve.values, curve.means, "o-", color=AFTER, markersize=5, label="PIRAN")
     if curve.reference is not None:
