@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from made_suite import comparison_records, made_record, write_made_suite
 from piran.errors import SettingError
@@ -73,7 +74,7 @@ def test_the_numbers_beside_the_bars_lie_within_the_figure(results: SuiteResults
 
 
 def test_a_band_does_not_leave_what_is_possible() -> None:
-    curve = SensitivityCurve("p", TAIL, (1.0, 2.0), ("1", "2"), (1.0, 99.0), (3.0, 3.0))
+    curve = SensitivityCurve("piran", "p", TAIL, (1.0, 2.0), ("1", "2"), (1.0, 99.0), (3.0, 3.0))
     (band,) = draw_sensitivity(curve).collections
     heights = np.asarray(band.get_paths()[0].vertices)[:, 1]
     assert (heights.min(), heights.max()) == (0.0, 100.0)
@@ -89,6 +90,19 @@ def test_a_sensitivity_curve_is_in_the_order_of_its_values(results: SuiteResults
     legend = ax.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["PIRAN", "No-Aug"]
+
+
+def test_a_sweep_of_another_method_has_its_name_and_no_no_aug(tmp_path: Path) -> None:
+    records = [
+        *comparison_records(),
+        *(made_record(f"C@{C}", 0, {"linear": {}}, method="linear") for C in (1, 3)),
+    ]
+    sweeps = {f"C@{C}": ("C", {"C": C}) for C in (1, 3)}
+    results = read_results(write_made_suite(tmp_path / "C", records, sweeps=sweeps))
+    (figure, _) = suite_figures(results, ["sensitivity"])
+    ax = Figure().add_subplot()
+    figure.draw(ax)
+    assert [line.get_label() for line in ax.lines] == ["Linear"]
 
 
 @pytest.mark.parametrize(

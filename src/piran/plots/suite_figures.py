@@ -121,7 +121,9 @@ def _curves(
     # With the number of head labels the tail changes, so that its F1 cannot be compared
     metrics = (F1_SCORE, MACRO if N_HEAD_LABELS in points[0].point else TAIL)
     for metric in metrics:
-        reference = _no_aug_level(dataset.cell(results.main), metric)
+        main = dataset.cell(results.main)
+        is_of_main = main is not None and main.method == points[0].method
+        reference = _no_aug_level(main, metric) if is_of_main else None
         curve = sensitivity_data(points, metric, reference)
         yield SuiteFigure(
             "sensitivity",
