@@ -33,6 +33,8 @@ bench: $(VENV)/dev.stamp ## Run PIRAN over three seeds on the embedded corpus; m
 	$(BIN)/piran table encoders --table ablation
 	$(BIN)/python benchmarks/lstm_speed.py
 	$(BIN)/python benchmarks/stage2_memory.py
+	$(BIN)/python benchmarks/network_speed.py
+	$(BIN)/python benchmarks/linear_speed.py
 
 peers: $(VENV)/dev.stamp ## Run the tools that people would pick instead on the embedded corpus
 	$(BIN)/python benchmarks/peers/run.py --data debtags

@@ -136,7 +136,8 @@ def main() -> None:
     for name in ("cpu", "wall"):
         ours, theirs = result[f"our_{name}_seconds"], result[f"their_{name}_seconds"]
         print(
-            f"{name:5} {theirs:7.1f} s scikit-learn {ours:7.1f} s ours   ratio {ours / theirs:.2f}"
+            f"{name:5} {theirs:7.1f} s scikit-learn {ours:7.1f} s ours   ratio {ours / theirs:.2f} "
+            f"(at most {BAR:g})"
         )
     print(f"largest difference of a margin: {result['largest_margin_difference']:.1e}")
 

@@ -1,21 +1,23 @@
 """Cost of an epoch of AttentionXML and XML-CNN, relative to the paper's extractor, in one run.
 
-All train with their default settings on the same synthetic documents, shaped like those of Reuters-90:
-about 130 words, 90 labels, word frequencies that fall as 1/rank. CPU seconds of training steps count;
-learning the vocabulary and scoring validation documents do not. Ratios compare between machines,
-seconds do not.
+All train with their default settings on the same documents: those of a dataset, evenly chosen from its
+training documents, or synthetic ones shaped like those of Reuters-90: about 130 words, 90 labels, word
+frequencies that fall as 1/rank. CPU seconds of training steps count; learning the vocabulary and scoring
+validation documents do not. Ratios compare between machines, seconds do not.
 
-    python benchmarks/network_speed.py --json
+    python benchmarks/network_speed.py --data path/to/reuters90 --json
 """
 
 import argparse
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from piran import load_corpus
 from piran.data.corpus import Documents
 from piran.data.labels import LabelSpace
 from piran.encoders.base import LabelledTexts
@@ -30,8 +32,14 @@ REFERENCE = "bilstm"
 BARS = {"xml-cnn": 1.0, "attention-xml": 4.0}
 """What an epoch may cost at most, in epochs of the reference."""
 N_LABELS, N_WORDS, MEAN_LENGTH = 90, 20_000, 130
-Fit = Callable[[int], object]
-"""Trains for so many epochs."""
+
+
+class Network(NamedTuple):
+    """A network that can be trained."""
+
+    batch_size: int
+    fit: Callable[[int], object]
+    """Trains for so many epochs."""
 
 
 class Cost(NamedTuple):
@@ -96,6 +104,15 @@ def synthetic_documents(n_documents: int, seed: int) -> Documents:
     return Documents(texts, label_sets)
 
 
+def chosen_documents(data: str, n_documents: int) -> Documents:
+    """Return so many training documents of a dataset, evenly chosen."""
+    train = load_corpus(data).train
+    chosen = np.linspace(0, len(train) - 1, min(n_documents, len(train))).astype(int).tolist()
+    return Documents(
+        [train.texts[row] for row in chosen], [train.label_sets[row] for row in chosen]
+    )
+
+
 def _spelling(number: int) -> str:
     letters = ""
     while number or not letters:
@@ -104,46 +121,57 @@ def _spelling(number: int) -> str:
     return letters + "x"
 
 
-def fits(documents: Documents) -> dict[str, Fit]:
-    """Return what trains each network on these documents."""
+def networks(documents: Documents) -> dict[str, Network]:
+    """Return the networks, each with what trains it on these documents."""
     held_out = Documents(documents.texts[:16], documents.label_sets[:16])
     labels = LabelSpace.from_label_sets(documents.label_sets)
     train, validation = (
         LabelledTexts(some.texts, labels.matrix(some.label_sets)) for some in (documents, held_out)
     )
 
-    def method(kind: type[XmlCnn] | type[AttentionXml]) -> Fit:
-        return lambda n_epochs: kind(max_epochs=n_epochs, patience=n_epochs).fit(
-            documents.texts, documents.label_sets, validation=held_out, labels=labels
-        )
+    def method(kind: type[XmlCnn] | type[AttentionXml]) -> Network:
+        def fit(n_epochs: int) -> object:
+            return kind(max_epochs=n_epochs, patience=n_epochs).fit(
+                documents.texts, documents.label_sets, validation=held_out, labels=labels
+            )
+
+        return Network(kind().batch_size, fit)
 
     def extractor(n_epochs: int) -> object:
         return BiLstmEncoder(max_epochs=n_epochs, patience=n_epochs).fit(train, validation)
 
-    return {REFERENCE: extractor, "xml-cnn": method(XmlCnn), "attention-xml": method(AttentionXml)}
+    return {
+        REFERENCE: Network(BiLstmEncoder().batch_size, extractor),
+        "xml-cnn": method(XmlCnn),
+        "attention-xml": method(AttentionXml),
+    }
 
 
-def epoch_cost(fit: Fit, n_documents: int, n_epochs: int) -> float:
+def epoch_cost(network: Network, n_documents: int, n_epochs: int) -> float:
     """Return the CPU seconds of the fastest epoch."""
-    clock = StepClock(steps_an_epoch=-(-n_documents // 64))
+    clock = StepClock(steps_an_epoch=-(-n_documents // network.batch_size))
     with watched_by(clock):
-        fit(n_epochs + 1)
+        network.fit(n_epochs + 1)
     return clock.best_epoch()
 
 
 def main() -> None:
     """Print a line for each network."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--data", help="name or folder of a dataset; else documents are synthetic")
     parser.add_argument("--documents", type=int, default=320)
     parser.add_argument("--epochs", type=int, default=3, help="of each; the fastest counts")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
     set_threads(arguments.threads)
-    documents = synthetic_documents(arguments.documents, seed=0)
+    if arguments.data is None:
+        documents = synthetic_documents(arguments.documents, seed=0)
+    else:
+        documents = chosen_documents(arguments.data, arguments.documents)
     seconds = {
-        name: epoch_cost(fit, arguments.documents, arguments.epochs)
-        for name, fit in fits(documents).items()
+        name: epoch_cost(network, len(documents), arguments.epochs)
+        for name, network in networks(documents).items()
     }
     costs = [
         Cost(name, spent, spent / seconds[REFERENCE], BARS.get(name))
@@ -151,7 +179,14 @@ def main() -> None:
     ]
     if arguments.json:
         rows = [cost._asdict() for cost in costs]
-        print(json.dumps({"unit": "CPU seconds an epoch", **vars(arguments), "costs": rows}))
+        about = {
+            "unit": "CPU seconds an epoch",
+            "data": "synthetic" if arguments.data is None else Path(arguments.data).name,
+            "documents": len(documents),
+            "epochs": arguments.epochs,
+            "threads": arguments.threads,
+        }
+        print(json.dumps({**about, "costs": rows}))
         return
     for cost in costs:
         bar = "" if cost.bar is None else f" (at most {cost.bar:g})"

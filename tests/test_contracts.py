@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from piran.encoders.base import LabelledTexts
+from piran.errors import SettingError
 from piran.methods import METHODS, Method
 from piran.methods.contract import (
     CHECKS,
@@ -37,6 +38,24 @@ def method(request: pytest.FixtureRequest) -> Method:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_every_method_keeps_the_contract(method: Method, check: Check) -> None:
     check(method)
+
+
+@pytest.mark.parametrize("loss", ["focal", "class-balanced", "distribution-balanced"])
+def test_a_network_learns_from_every_loss_or_refuses_it(method: Method, loss: str) -> None:
+    if "loss" not in method.settings():
+        pytest.skip("no network")
+    corpus = small_corpus()
+    changed = type(method).from_settings({**method.settings(), "loss": loss})
+    refusal = ""
+    try:
+        changed.fit(corpus.texts, corpus.label_sets, labels=method.labels_)
+    except SettingError as error:
+        refusal = str(error)
+    if refusal:
+        assert "loss must stay 'bce'" in refusal
+        return
+    difference = changed.predict_scores(corpus.texts) - method.predict_scores(corpus.texts)
+    assert np.abs(difference).max() > 1e-3
 
 
 def test_the_small_corpus_has_what_is_legal_but_odd() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from piran.cli.live import shortened
 from piran.cli.main import app
 from piran.errors import PiranError
 
@@ -60,6 +61,11 @@ def test_a_failed_cell_is_told_and_left_alone_the_next_time(folder: Path) -> Non
     again = run(folder)
     assert "1 failed before and are left alone (--retry-failed runs them again)" in again.stderr
     assert "FAILED" not in again.stderr
+
+
+def test_a_long_message_is_one_line_and_shows_that_it_goes_on() -> None:
+    assert shortened("one\n two") == "one two"
+    assert shortened("word " * 100).endswith("word …")
 
 
 @pytest.mark.parametrize(

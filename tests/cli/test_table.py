@@ -46,6 +46,18 @@ def test_tables_can_be_written_to_files(suite: Path, tmp_path: Path) -> None:
     assert len(names) == len(result.stdout.splitlines())
 
 
+@pytest.mark.parametrize("width", ["40", "80", "200"])
+def test_no_number_is_cut_on_a_narrow_terminal(
+    suite: Path, width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    result = run(suite, "--table", "all")
+    assert "…" not in result.stdout
+    is_table = [line for line in result.stdout.splitlines() if line.startswith(("│", "┃"))]
+    assert all(line.endswith(("│", "┃")) for line in is_table)
+    assert is_table
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -92,6 +92,9 @@ def test_significance_is_against_the_strongest_baseline_and_no_aug(tmp_path: Pat
 def test_one_seed_has_no_p_value(tmp_path: Path) -> None:
     f1, _ = tables_of(tmp_path, "significance", comparison_records()[:2])
     assert texts(f1)[1][-2:] == ["", ""]
+    assert "There is no p-value where the method or its rival has one run only." in f1.notes
+    f1, _ = tables_of(tmp_path, "significance", comparison_records())
+    assert not [note for note in f1.notes if "no p-value" in note]
 
 
 def test_the_ablation_goes_from_the_least_to_the_whole(tmp_path: Path) -> None:

@@ -39,8 +39,17 @@ def test_the_figure_has_axes_in_words_and_a_log_scale() -> None:
 def test_head_and_tail_have_colours_of_their_own_and_a_line_between() -> None:
     head, tail, boundary = draw_label_frequency(DATA).get_lines()
     assert [to_hex(line.get_color()) for line in (head, tail)] == [HEAD_COLOUR, TAIL_COLOUR]
-    assert np.asarray(head.get_ydata()).tolist() == [100, 10]
+    assert np.asarray(head.get_ydata()).tolist() == [100, 10, 10], (
+        "the last label has its width too"
+    )
+    assert np.asarray(head.get_xdata()).tolist() == [0.5, 1.5, 2.5]
+    assert np.asarray(tail.get_xdata()).tolist() == [2.5, 3.5, 4.5, 5.5]
     assert np.asarray(boundary.get_xdata()).tolist() == [2.5, 2.5]
+
+
+def test_there_may_be_no_tail_label() -> None:
+    _, tail, _ = draw_label_frequency(LabelFrequency("head alone", (3, 2), 2)).get_lines()
+    assert len(np.asarray(tail.get_ydata())) == 0
 
 
 def test_the_legend_counts_the_labels() -> None:

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from made_suite import comparison_records, made_record, write_made_suite
 from piran.errors import SettingError
 from piran.experiments.ablation import ablation_runs
 from piran.experiments.results import SuiteResults, read_results
 from piran.plots.ablation import ablation_data, draw_ablation
+from piran.plots.f1_by_frequency import FrequencyBin
 from piran.plots.methods_by_frequency import draw_methods_by_frequency, methods_by_frequency_data
-from piran.plots.sensitivity import draw_sensitivity, sensitivity_data
-from piran.plots.setting_grid import draw_setting_grid, setting_grid_data
+from piran.plots.sensitivity import SensitivityCurve, draw_sensitivity, sensitivity_data
+from piran.plots.setting_grid import SettingGrid, draw_setting_grid, setting_grid_data
 from piran.plots.suite_figures import KINDS, save_figure, suite_figures
 from piran.plots.win_loss import draw_win_loss, win_loss_data
 
@@ -49,8 +51,33 @@ def test_ablation_bars_carry_mean_and_spread(results: SuiteResults) -> None:
     ]
     assert bars[1].deviation == pytest.approx(1.0)
     ax = draw_ablation(bars)
-    assert [text.get_text() for text in ax.texts] == ["10.0", "31.0 ± 1.0"]
+    assert [text.get_text() for text in ax.texts] == ["10.0 ± 0.0", "31.0 ± 1.0"]
+    assert len(ax.containers) == 3, "bars, and an error bar for each of them"
     assert [patch.get_x() for patch in ax.patches] == [0, 0], "bars begin at zero"  # type: ignore[attr-defined]
+
+
+def test_a_single_seed_has_no_error_bar(tmp_path: Path) -> None:
+    results = read_results(write_made_suite(tmp_path, comparison_records()[:1]))
+    ax = draw_ablation(ablation_data(ablation_runs(results.datasets[0], "piran"), TAIL))
+    assert [text.get_text() for text in ax.texts] == ["10.0", "30.0"]
+    assert len(ax.containers) == 1, "the bars alone"
+
+
+def test_the_numbers_beside_the_bars_lie_within_the_figure(results: SuiteResults) -> None:
+    bars = ablation_data(ablation_runs(results.datasets[0], "piran"), TAIL)
+    ax = draw_ablation(bars)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    right = ax.get_window_extent().x1
+    assert max(text.get_window_extent().x1 for text in ax.texts) <= right
+
+
+def test_a_band_does_not_leave_what_is_possible() -> None:
+    curve = SensitivityCurve("piran", "p", TAIL, (1.0, 2.0), ("1", "2"), (1.0, 99.0), (3.0, 3.0))
+    (band,) = draw_sensitivity(curve).collections
+    heights = np.asarray(band.get_paths()[0].vertices)[:, 1]
+    assert (heights.min(), heights.max()) == (0.0, 100.0)
 
 
 def test_a_sensitivity_curve_is_in_the_order_of_its_values(results: SuiteResults) -> None:
@@ -63,6 +90,19 @@ def test_a_sensitivity_curve_is_in_the_order_of_its_values(results: SuiteResults
     legend = ax.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["PIRAN", "No-Aug"]
+
+
+def test_a_sweep_of_another_method_has_its_name_and_no_no_aug(tmp_path: Path) -> None:
+    records = [
+        *comparison_records(),
+        *(made_record(f"C@{C}", 0, {"linear": {}}, method="linear") for C in (1, 3)),
+    ]
+    sweeps = {f"C@{C}": ("C", {"C": C}) for C in (1, 3)}
+    results = read_results(write_made_suite(tmp_path / "C", records, sweeps=sweeps))
+    (figure, _) = suite_figures(results, ["sensitivity"])
+    ax = Figure().add_subplot()
+    figure.draw(ax)
+    assert [line.get_label() for line in ax.lines] == ["Linear"]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +129,11 @@ def test_a_grid_has_the_first_setting_in_its_rows(results: SuiteResults) -> None
     assert bold == ["40.5"]
 
 
+def test_where_all_of_a_grid_is_the_same_nothing_is_best() -> None:
+    same = SettingGrid(("a", "b"), (1,), (1, 2), np.array([[7.01, 7.02]], dtype=np.float32), TAIL)
+    assert not [t for t in draw_setting_grid(same).texts if t.get_fontweight() == "bold"]
+
+
 def test_f1_by_frequency_is_averaged_over_labels_then_seeds(results: SuiteResults) -> None:
     bins = methods_by_frequency_data(results.datasets[0].systems(["no-aug"]))
     assert [(row.name, row.n_labels) for row in bins] == [
@@ -101,6 +146,15 @@ def test_f1_by_frequency_is_averaged_over_labels_then_seeds(results: SuiteResult
     ax = draw_methods_by_frequency(bins, "PIRAN")
     widths = {line.get_label(): line.get_linewidth() for line in ax.lines}
     assert max(widths, key=lambda name: widths[name]) == "PIRAN"
+
+
+def test_no_two_methods_look_the_same() -> None:
+    names = [f"method {number}" for number in range(11)]
+    rows = [FrequencyBin(301, 1000, 5, dict.fromkeys(names, 1.0))]
+    ax = draw_methods_by_frequency(rows, "PIRAN")
+    looks = {(line.get_color(), str(line._dash_pattern)) for line in ax.lines}  # type: ignore[attr-defined]
+    assert len(looks) == len(names), "a colour returns with another line, not with the marker alone"
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["301–1k\n(5)"]
 
 
 def test_wins_need_significance(results: SuiteResults) -> None:
@@ -116,6 +170,13 @@ def test_wins_need_significance(results: SuiteResults) -> None:
 def test_methods_with_one_seed_are_not_compared(tmp_path: Path) -> None:
     results = read_results(write_made_suite(tmp_path, comparison_records()[:2]))
     assert not win_loss_data(results).contests.any()
+
+
+def test_methods_with_one_seed_take_no_room_among_the_others(tmp_path: Path) -> None:
+    records = [*comparison_records(), made_record("leap", 0, {"leap": {}})]
+    data = win_loss_data(read_results(write_made_suite(tmp_path, records)))
+    assert data.names == ("PIRAN", "HTTN")
+    assert data.wins.shape == data.contests.shape == (2, 2)
 
 
 def test_every_kind_of_figure_becomes_files(results: SuiteResults, tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord, SystemScores
 from piran.report.summary import (
     changes_sentence,
+    convergence_sentence,
     ordered_systems,
     summary_sentence,
     tail_changes,
+    unseen_sentence,
 )
 
 
@@ -46,6 +48,39 @@ def test_a_single_system_claims_no_gain() -> None:
     sentence = summary_sentence(with_scores(piran=(24.7, 88.3)))
     assert "reaches an F1 of 24.7, and a P@1 of 88.3 over all labels" in sentence
     assert "cannot tell what augmentation adds" in sentence
+
+
+def test_a_method_without_augmentation_is_not_asked_what_it_adds() -> None:
+    record = with_scores(leap=(24.7, 88.3)).model_copy(update={"method": "leap", "settings": {}})
+    assert summary_sentence(record) == (
+        "On the 157 tail labels of debtags, LEAP reaches an F1 of 24.7, and a P@1 of 88.3 over all "
+        "labels."
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_unseen", "sentence"),
+    [
+        (0, ""),
+        (
+            1,
+            "1 label has no training document; it counts in macro-F1, but as neither head nor tail.",
+        ),
+        (
+            4,
+            "4 labels have no training document; they count in macro-F1, but as neither head nor tail.",
+        ),
+    ],
+)
+def test_labels_without_a_training_document_are_reported(n_unseen: int, sentence: str) -> None:
+    record = example_record()
+    dataset = record.dataset.model_copy(update={"n_unseen_labels": n_unseen})
+    assert unseen_sentence(example_record(dataset=dataset)) == sentence
+
+
+def test_a_run_that_has_not_converged_says_so() -> None:
+    assert convergence_sentence(example_record()) == ""
+    assert "raise max_epochs" in convergence_sentence(example_record(stop_reason="not converged"))
 
 
 def test_the_reference_comes_first_and_the_method_last() -> None:

@@ -12,6 +12,8 @@ from piran.experiments.cells import Cell
 from piran.experiments.watch import Row, SuiteWatch
 
 REFRESHES_A_SECOND = 2
+MAX_MESSAGE = 200
+"""Letters of a message that are shown when a cell ends."""
 
 
 class _LiveTable:
@@ -63,7 +65,7 @@ class _Lines:
     def ended(self, cell: Cell, *, has_failed: bool, message: str) -> None:
         self._watch.ended(cell, has_failed=has_failed, message=message)
         what = "FAILED" if has_failed else "done"
-        about = f" ({' '.join(message.split())[:200]})" if message else ""
+        about = f" ({shortened(message)})" if message else ""
         line = f"{what}: {cell.title}{about}; {summary_line(self._watch)}"
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -89,6 +91,12 @@ def summary_line(watch: SuiteWatch) -> str:
     if watch.count("waiting") or watch.n_running:
         line += f", about {duration(left)} left" if left is not None else ""
     return line
+
+
+def shortened(message: str) -> str:
+    """Return a message as one line, and no longer than a few of them; error.json has all of it."""
+    line = " ".join(message.split())
+    return line if len(line) <= MAX_MESSAGE else f"{line[:MAX_MESSAGE].rstrip()} …"
 
 
 def duration(seconds: float) -> str:

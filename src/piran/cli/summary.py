@@ -5,7 +5,12 @@ from rich.table import Column, Table
 
 from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
-from piran.report.summary import ordered_systems, summary_sentence
+from piran.report.summary import (
+    convergence_sentence,
+    ordered_systems,
+    summary_sentence,
+    unseen_sentence,
+)
 
 COLUMNS = {
     "P@1": "P@1",
@@ -39,7 +44,12 @@ def print_summary(record: RunRecord) -> None:
         cells = [_cell(metrics[metric], best[metric]) for metric in COLUMNS.values()]
         table.add_row(display_name(system), *cells)
     console.print(table)
-    console.print(summary_sentence(record), highlight=False)
+    sentences = [
+        summary_sentence(record),
+        unseen_sentence(record),
+        convergence_sentence(record),
+    ]
+    console.print(" ".join(filter(None, sentences)), highlight=False)
 
 
 def _cell(value: float, best: float) -> str:

@@ -9,6 +9,8 @@ from piran.errors import DataError, SettingError, UnknownNameError
 from piran.registry import suggestion
 
 if TYPE_CHECKING:
+    from rich.table import Table as TerminalTable
+
     from piran.experiments.table_data import Table
 
 TERMINAL = "terminal"
@@ -54,8 +56,6 @@ def table(
 
     - `piran table results/debtags results/reuters90 --table all --format latex --out tables`
     """
-    from rich.console import Console
-
     from piran.experiments.results import read_results
     from piran.experiments.table_formats import FORMATS, terminal_table
     from piran.experiments.tables import suite_tables
@@ -70,11 +70,25 @@ def table(
     if out is not None:
         _write(found, "markdown" if form == TERMINAL else form, out)
     elif form == TERMINAL:
-        console = Console()
         for one in found:
-            console.print(terminal_table(one), "")
+            _print(terminal_table(one))
     else:
         print("\n".join(FORMATS[form](one) for one in found), end="")
+
+
+def _print(drawn: "TerminalTable") -> None:
+    """Print a table as wide as the terminal, or as its numbers need, so that none of them is cut."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    console = Console()
+    while True:
+        lines = Segment.split_lines(console.render(drawn))
+        needed = max(map(Segment.get_line_length, lines))
+        if needed <= console.width:
+            break
+        console.width = needed
+    console.print(drawn, "")
 
 
 def suite_folder(suite: Path) -> Path:

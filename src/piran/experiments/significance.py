@@ -76,6 +76,7 @@ def _table(results: SuiteResults, metric: str) -> Table:
     notes = [
         "Two-sided t-tests over the seeds, in the line of the method: with pooled variance as in the "
         "paper, and Welch's. The rival is the baseline with the best mean, then No-Aug.",
+        *_missing_notes(found),
         *_paper_notes(results, metric),
         *left_out_notes([runs for contest in found for runs in (contest.main, contest.rival)]),
     ]
@@ -99,6 +100,17 @@ def _p_text(p_value: float | None) -> str:
     if p_value is None:
         return "–"
     return f"{p_value:.5f}" if p_value >= 0.00001 else f"{p_value:.0e}"
+
+
+def _missing_notes(found: list[Contest]) -> list[str]:
+    """Say why some lines have no p-value."""
+    comparisons = [contest.comparison for contest in found]
+    notes = []
+    if any(comparison is None for comparison in comparisons):
+        notes.append("There is no p-value where the method or its rival has one run only.")
+    if any(comparison is not None and comparison.pooled_p is None for comparison in comparisons):
+        notes.append("–: the runs of neither vary, so there is no chance to test for.")
+    return notes
 
 
 def _paper_notes(results: SuiteResults, metric: str) -> list[str]:

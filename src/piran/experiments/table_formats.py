@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from html import escape
 
-from rich.console import RenderableType
+from rich.cells import cell_len
 from rich.table import Table as TerminalTable
 from rich.text import Text
 
@@ -47,7 +47,7 @@ def plain_text(entry: Entry) -> str:
     return f"{entry.shown}{spread}{theirs}"
 
 
-def terminal_table(table: Table) -> RenderableType:
+def terminal_table(table: Table) -> TerminalTable:
     """Return a table for rich, the best in bold, notes below."""
     drawn = TerminalTable(
         title=table.title,
@@ -58,12 +58,23 @@ def terminal_table(table: Table) -> RenderableType:
     texts = _text_columns(table)
     for place, column in enumerate(table.columns):
         is_text = place in texts  # names must stay whole; numbers can break before their spread
-        drawn.add_column(Text(column), justify="left" if is_text else "right", no_wrap=is_text)
+        drawn.add_column(
+            Text(column),
+            justify="left" if is_text else "right",
+            no_wrap=is_text,
+            min_width=_longest_word(table, place),
+        )
     for row in table.rows:
         drawn.add_row(
             *(Text(plain_text(entry), "bold" if _is_best(entry) else "") for entry in row)
         )
     return drawn
+
+
+def _longest_word(table: Table, place: int) -> int:
+    """Return the letters that a column needs so that no number is cut."""
+    texts = [table.columns[place], *(plain_text(row[place]) for row in table.rows)]
+    return max((cell_len(word) for text in texts for word in text.split()), default=0)
 
 
 def markdown(table: Table) -> str:

@@ -12,7 +12,7 @@ from piran.plots.style import AFTER, COLOURS, FAINT, INK, axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ROOM_FOR_NUMBERS = 1.22
+ROOM_FOR_NUMBERS = 1.3
 """The axis is so much longer than the longest bar."""
 
 
@@ -22,8 +22,8 @@ class AblationBar:
 
     name: str
     mean: float
-    deviation: float
-    """0 for a single seed."""
+    deviation: float | None
+    """None for a single seed."""
     is_control: bool
     is_whole: bool
     metric: str
@@ -38,7 +38,7 @@ def ablation_data(variants: Mapping[str, SystemRuns], metric: str) -> list[Ablat
             AblationBar(
                 display_name(name),
                 mean.value,
-                mean.deviation or 0.0,
+                mean.deviation,
                 name in CONTROLS,
                 name == COMPLETE,
                 metric,
@@ -55,20 +55,15 @@ def draw_ablation(rows: Sequence[AblationBar], ax: "Axes | None" = None) -> "Axe
         AFTER if row.is_whole else FAINT if row.is_control else COLOURS["sky"] for row in rows
     ]
     ax.barh(heights, [row.mean for row in rows], color=colours, height=0.7)
-    ax.errorbar(
-        [row.mean for row in rows],
-        heights,
-        xerr=[row.deviation for row in rows],
-        fmt="none",
-        ecolor=INK,
-        capsize=3,
-        linewidth=1,
-    )
-    longest = max((row.mean + row.deviation for row in rows), default=1.0) or 1.0
+    longest = max((row.mean + (row.deviation or 0.0) for row in rows), default=1.0) or 1.0
     for height, row in zip(heights, rows, strict=True):
-        spread = f" ± {row.deviation:.1f}" if row.deviation else ""
-        place = row.mean + row.deviation + 0.02 * longest
+        spread = "" if row.deviation is None else f" ± {row.deviation:.1f}"
+        place = row.mean + (row.deviation or 0.0) + 0.02 * longest
         ax.text(place, height, f"{row.mean:.1f}{spread}", va="center", fontsize="small")
+        if row.deviation is not None:  # of one seed there is no spread to show
+            ax.errorbar(
+                row.mean, height, xerr=row.deviation, fmt="none", ecolor=INK, capsize=3, linewidth=1
+            )
     ax.set_yticks(heights, [f"{row.name}*" if row.is_control else row.name for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlim(0, ROOM_FOR_NUMBERS * longest)

@@ -36,15 +36,19 @@ class FrequencyBin:
 
 
 def f1_by_frequency_data(
-    record: RunRecord, systems: Sequence[str] | None = None, *, at_half: bool = False
+    record: RunRecord,
+    systems: Sequence[str] | None = None,
+    *,
+    at_half: bool = False,
+    edges: Sequence[int] = EDGES,
 ) -> list[FrequencyBin]:
     """Average the labels' F1 within bins of training count, rarest first; empty bins are left out.
 
     ``systems`` are names in the record, by default all; ``at_half`` takes the scores at 0.5 instead
-    of those with the saved thresholds.
+    of those with the saved thresholds; ``edges`` are the first counts of the bins.
     """
     counts = np.asarray(record.labels.train_counts, dtype=np.int64)
-    bins = np.searchsorted(EDGES, counts, side="right") - 1  # (n_labels,)
+    bins = np.searchsorted(edges, counts, side="right") - 1  # (n_labels,)
     scores = {name: record.systems[name] for name in systems or record.systems}
     f1 = {
         name: np.asarray(system.label_f1_at_half if at_half else system.label_f1)
@@ -52,8 +56,8 @@ def f1_by_frequency_data(
     }
     return [
         FrequencyBin(
-            EDGES[number],
-            EDGES[number + 1] - 1 if number + 1 < len(EDGES) else None,
+            edges[number],
+            edges[number + 1] - 1 if number + 1 < len(edges) else None,
             int((bins == number).sum()),
             {name: float(values[bins == number].mean()) for name, values in f1.items()},
         )

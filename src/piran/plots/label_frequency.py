@@ -39,13 +39,21 @@ def label_frequency_data(label_space: LabelSpace, *, title: str = "") -> LabelFr
 def draw_label_frequency(data: LabelFrequency, ax: "Axes | None" = None) -> "Axes":
     """Draw the curve, head and tail in two colours, with a line where the tail begins."""
     axes = axes_or_new(ax)
-    ranks = range(1, len(data.counts) + 1)
-    for name, colour, part in (
-        (f"head ({data.n_head:,} labels)", HEAD_COLOUR, slice(None, data.n_head)),
-        (f"tail ({data.n_tail:,} labels)", TAIL_COLOUR, slice(data.n_head, None)),
+    edges = [rank + 0.5 for rank in range(len(data.counts) + 1)]  # a label is a step of width 1
+    for name, colour, first, last in (
+        (f"head ({data.n_head:,} labels)", HEAD_COLOUR, 0, data.n_head),
+        (f"tail ({data.n_tail:,} labels)", TAIL_COLOUR, data.n_head, len(data.counts)),
     ):
-        axes.fill_between(ranks[part], data.counts[part], 0.8, step="mid", color=colour, alpha=0.25)
-        axes.step(ranks[part], data.counts[part], where="mid", color=colour, label=name)
+        ends = edges[first : last + 1]
+        heights = [
+            *data.counts[first:last],
+            *data.counts[first:last][-1:],
+        ]  # the last step has an end
+        if heights:
+            axes.fill_between(
+                ends, heights, 0.8, step="post", color=colour, alpha=0.25, linewidth=0
+            )
+        axes.step(ends[: len(heights)], heights, where="post", color=colour, label=name)
     axes.axvline(data.n_head + 0.5, color=INK, linestyle="--", linewidth=1)
     axes.set(yscale="log", xlabel="label, from most to least frequent", title=data.title)
     axes.set_ylabel("training documents (log scale)")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from piran.experiments.names import metric_name
+from piran.experiments.names import display_name, metric_name
 from piran.experiments.results import SystemRuns
 from piran.experiments.sweeps import setting_name, value_name
 from piran.plots.style import AFTER, BEFORE, axes_or_new
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class SensitivityCurve:
     """One metric at the points of a sweep over one setting."""
 
+    method: str
+    """Of which the setting is."""
     setting: str
     metric: str
     values: tuple[float, ...]
@@ -42,6 +44,7 @@ def sensitivity_data(
     values = [runs.point[setting] for runs in done]
     means = [runs.mean(metric) for runs in done]
     return SensitivityCurve(
+        points[0].method,
         setting,
         metric,
         tuple(float(value) for value in (values if is_number else range(len(values)))),
@@ -55,10 +58,13 @@ def sensitivity_data(
 def draw_sensitivity(curve: SensitivityCurve, ax: "Axes | None" = None) -> "Axes":
     """Draw the curve with a band of one standard deviation, and No-Aug as a dashed line."""
     ax = axes_or_new(ax)
-    low = [mean - deviation for mean, deviation in zip(curve.means, curve.deviations, strict=True)]
-    high = [mean + deviation for mean, deviation in zip(curve.means, curve.deviations, strict=True)]
+    spread = list(zip(curve.means, curve.deviations, strict=True))
+    low = [max(mean - deviation, 0.0) for mean, deviation in spread]  # no metric leaves 0 to 100
+    high = [min(mean + deviation, 100.0) for mean, deviation in spread]
     ax.fill_between(curve.values, low, high, color=AFTER, alpha=0.2, linewidth=0)
-    ax.plot(curve.values, curve.means, "o-", color=AFTER, markersize=5, label="PIRAN")
+    ax.plot(
+        curve.values, curve.means, "o-", color=AFTER, markersize=5, label=display_name(curve.method)
+    )
     if curve.reference is not None:
         ax.axhline(curve.reference, color=BEFORE, linestyle="--", linewidth=1.5, label="No-Aug")
         ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, frameon=False)

@@ -46,20 +46,23 @@ def setting_grid_data(points: Sequence[SystemRuns], metric: str) -> SettingGrid:
 
 
 def draw_setting_grid(grid: SettingGrid, ax: "Axes | None" = None) -> "Axes":
-    """Draw the map, the best mean in bold."""
+    """Draw the map, the best mean in bold unless all are the same."""
     ax = axes_or_new(ax)
     ax.pcolormesh(grid.means, cmap=MAP, edgecolors="white", linewidth=1)
     middle = (np.nanmin(grid.means) + np.nanmax(grid.means)) / 2
+    best = f"{np.nanmax(grid.means):.1f}"
+    is_flat = best == f"{np.nanmin(grid.means):.1f}"
     for row, column in np.argwhere(~np.isnan(grid.means)):
         value = grid.means[row, column]
+        shown = f"{value:.1f}"
         ax.text(
             column + 0.5,
             row + 0.5,
-            f"{value:.1f}",
+            shown,
             ha="center",
             va="center",
             color="black" if value > middle else "white",  # the map goes from dark to light
-            weight="bold" if value == np.nanmax(grid.means) else "normal",
+            weight="bold" if shown == best and not is_flat else "normal",
         )
     for axis, values, setting in (
         (ax.yaxis, grid.rows, grid.settings[0]),

@@ -121,7 +121,9 @@ def _curves(
     # With the number of head labels the tail changes, so that its F1 cannot be compared
     metrics = (F1_SCORE, MACRO if N_HEAD_LABELS in points[0].point else TAIL)
     for metric in metrics:
-        reference = _no_aug_level(dataset.cell(results.main), metric)
+        main = dataset.cell(results.main)
+        is_of_main = main is not None and main.method == points[0].method
+        reference = _no_aug_level(main, metric) if is_of_main else None
         curve = sensitivity_data(points, metric, reference)
         yield SuiteFigure(
             "sensitivity",
@@ -173,7 +175,8 @@ def _win_loss_figures(results: SuiteResults) -> Iterator[SuiteFigure]:
             "Wins and losses",
             "How often the method of the row is significantly better than that of the column, and how "
             "often worse, over all datasets and P@1, nDCG@5, micro, macro and tail F1 at 0.5 (pooled "
-            "t-test over seeds at 5 %, not corrected for the number of tests).",
+            "t-test over seeds at 5 %, not corrected for the number of tests). A method with one seed "
+            "cannot be compared.",
             lambda ax: draw_win_loss(data, ax),
             win_loss_size(len(data.names)),
         )

@@ -23,7 +23,10 @@ MAP = "PuOr"
 
 @dataclass(frozen=True, eq=False)
 class WinLoss:
-    """Counts over datasets and metrics, the most successful method first."""
+    """Counts over datasets and metrics, the most successful method first.
+
+    Methods that could be compared with no other, as they have one run only, are left out.
+    """
 
     names: tuple[str, ...]
     wins: IntArray
@@ -49,6 +52,7 @@ def win_loss_data(
                 wins[place] += sum(known)
                 contests[place] += len(known) if first is not second else 0
     order = np.argsort(-(wins.sum(axis=1) - wins.sum(axis=0)), kind="stable")
+    order = order[contests.sum(axis=1)[order] > 0]
     return WinLoss(
         tuple(display_name(names[place]) for place in order),
         wins[np.ix_(order, order)],
@@ -87,6 +91,8 @@ def draw_win_loss(data: WinLoss, ax: "Axes | None" = None) -> "Axes":
     places = [place + 0.5 for place in range(len(data.names))]
     ax.set_xticks(places, data.names, rotation=45, ha="right", rotation_mode="anchor")
     ax.set_yticks(places, data.names)
+    ax.set_ylabel("wins–losses of …")
+    ax.set_xlabel("… against")
     ax.invert_yaxis()
     ax.set_aspect("equal")
     ax.tick_params(length=0)

@@ -20,6 +20,7 @@ from piran.report.summary import (
     changes_sentence,
     has_reference,
     tail_changes,
+    unseen_sentence,
 )
 
 if TYPE_CHECKING:
@@ -58,12 +59,10 @@ def scores(record: RunRecord) -> str:
 def frequency(record: RunRecord) -> str:
     """Return how frequent the labels are and what that does to F1."""
     curve = label_frequency_data(_label_space(record))
-    unseen = record.dataset.n_unseen_labels
-    left_out = f" {unseen:,} labels have none and are left out." if unseen else ""
     left = _figure(
         "How long the tail is",
         lambda ax: draw_label_frequency(curve, ax),
-        f"Training documents of each label.{left_out}",
+        f"Training documents of each label. {unseen_sentence(record)}".rstrip(),
     )
     right = _f1_by_frequency(record) if record.systems else ""
     return _section("Rare and frequent labels", _pair(left, right))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from piran.experiments.names import display_name
 from piran.experiments.records import RunRecord
+from piran.experiments.results import NOT_CONVERGED
 
 REFERENCE = "no-aug"
 """The reference point of every difference: the same model without augmentation."""
@@ -48,10 +49,15 @@ def summary_sentence(record: RunRecord) -> str:
     after = record.scores
     tail = f"the {record.dataset.n_tail_labels:,} tail labels of {record.dataset.name}"
     if not has_reference(record):
-        return (
+        reached = (
             f"On {tail}, {method} reaches an F1 of {after['tail_f1']:.1f}, and a P@1 of "
-            f"{after['P@1']:.1f} over all labels; without {display_name(REFERENCE)} beside it, the "
-            "run cannot tell what augmentation adds."
+            f"{after['P@1']:.1f} over all labels"
+        )
+        if "references" not in record.settings:  # it has no augmentation that could be left out
+            return f"{reached}."
+        return (
+            f"{reached}; without {display_name(REFERENCE)} beside it, the run cannot tell what "
+            "augmentation adds."
         )
     before = record.systems[REFERENCE].metrics
     f1 = _moved("F1", before["tail_f1"], after["tail_f1"])
@@ -60,6 +66,28 @@ def summary_sentence(record: RunRecord) -> str:
         f"On {tail}, {method} {f1} against the same model without augmentation; over all labels it "
         f"{precision}."
     )
+
+
+def unseen_sentence(record: RunRecord) -> str:
+    """Say how many labels have no training document; nothing if all have one."""
+    n_unseen = record.dataset.n_unseen_labels
+    if not n_unseen:
+        return ""
+    if n_unseen == 1:
+        return (
+            "1 label has no training document; it counts in macro-F1, but as neither head nor tail."
+        )
+    return (
+        f"{n_unseen:,} labels have no training document; they count in macro-F1, but as neither head "
+        "nor tail."
+    )
+
+
+def convergence_sentence(record: RunRecord) -> str:
+    """Say if the best epoch was the last allowed one; nothing otherwise."""
+    if record.stop_reason != NOT_CONVERGED:
+        return ""
+    return "Its best epoch was the last allowed one, so it has not converged; raise max_epochs."
 
 
 def tail_changes(record: RunRecord) -> list[LabelChange]:
