@@ -17,7 +17,7 @@ SOURCE = Path(piran.__file__).parent
 
 LAYERS = (
     ("errors", "types"),
-    ("registry", "progress", "storage", "rows"),
+    ("registry", "allocator", "progress", "storage", "rows"),
     ("data",),
     ("metrics",),
     ("training",),

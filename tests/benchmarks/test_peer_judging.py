@@ -19,7 +19,7 @@ def test_labels_without_a_document_to_learn_from_score_0() -> None:
 
 def test_the_default_is_cut_at_a_half_and_the_others_are_tuned() -> None:
     policies = tuned(TARGETS, SCORES, LABELS)
-    assert list(policies) == ["default", "global", "groups", "both", "per-label"]
+    assert list(policies) == ["default", "global", "groups", "both", "expected", "per-label"]
     assert policies["default"].values.tolist() == [0.5, 0.5, 0.5]
     assert best_micro_f1(TARGETS, SCORES, policies["default"]) == 0.0
     assert best_micro_f1(TARGETS, SCORES, policies["global"]) == pytest.approx(100.0)

@@ -14,7 +14,9 @@ from piran.metrics import thresholds as module
 from piran.metrics.f1 import f1
 from piran.metrics.thresholds import (
     Thresholds,
+    expected_f1,
     tune_both,
+    tune_expected,
     tune_global,
     tune_groups,
     tune_per_label,
@@ -101,6 +103,54 @@ def test_the_tail_cut_off_is_the_best_for_the_sum_of_both(
         assert both(tuned[2]) == pytest.approx(best, abs=1e-11)
     else:
         np.testing.assert_array_equal(tuned, groups)
+
+
+def test_expected_f1_by_hand() -> None:
+    # Cutting after 0.8: 2 · 0.8 / (1 + 1.4); after 0.5: 2 · 1.3 / (2 + 1.4); after 0.1: 2.8 / 4.4
+    probabilities = np.array([[0.1, 1.0, 0.0], [0.8, 0.0, 0.0], [0.5, 1.0, 0.0]])
+    np.testing.assert_allclose(expected_f1(probabilities), [2.6 / 3.4, 1.0, 0.0])
+    assert expected_f1(np.zeros((0, 2))).tolist() == [0, 0]
+
+
+@settings(deadline=None, derandomize=True)
+@given(arrays(np.float64, SHAPE, elements=st.floats(0.01, 1)))
+def test_the_best_cut_off_is_half_of_the_expected_f1(probabilities: FloatArray) -> None:
+    best = expected_f1(probabilities)
+    taken = probabilities >= best / 2
+    hits = np.where(taken, probabilities, 0).sum(axis=0)
+    reached = 2 * hits / (taken.sum(axis=0) + probabilities.sum(axis=0))
+    np.testing.assert_allclose(reached, best, rtol=1e-9)
+
+
+def test_expected_f1_does_not_hang_on_how_many_labels_are_taken_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    probabilities = np.random.default_rng(0).random((50, 7))
+    together = expected_f1(probabilities)
+    monkeypatch.setattr(module, "BLOCK_SIZE", 1)
+    np.testing.assert_array_equal(expected_f1(probabilities), together)
+
+
+def test_a_tail_labels_cut_off_is_drawn_half_way_to_its_own() -> None:
+    documents = scored_documents()
+    scores, is_tail = documents.scores, documents.labels.is_tail
+    both, expected = (
+        tune(documents.targets, scores, is_tail) for tune in (tune_both, tune_expected)
+    )
+    assert expected.policy == "expected"
+    np.testing.assert_array_equal(expected.values[~is_tail], both.values[~is_tail])
+    own = expected_f1(scores)[is_tail] / 2
+    np.testing.assert_allclose(expected.values[is_tail] ** 2, both.values[is_tail] * own)
+
+
+def test_a_label_whose_scores_are_all_zero_keeps_the_common_cut_off() -> None:
+    is_true, scores = np.eye(3, dtype=np.float32), 0.9 * np.eye(3)
+    scores[:, 2] = 0
+    is_tail = np.array([False, True, True])
+    both, expected = (
+        tune(csr_array(is_true), scores, is_tail) for tune in (tune_both, tune_expected)
+    )
+    assert expected.values[2] == both.values[2]
 
 
 @given(is_true=some_targets, scores=some_scores)

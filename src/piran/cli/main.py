@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from piran.allocator import keep_freed_memory
 from piran.cli import data
 from piran.cli.bench import bench
 from piran.cli.demo import demo
@@ -53,6 +54,7 @@ def _program(
 def main() -> None:
     """Run the program: exit code 0 if done, 1 on an error a user can put right, 2 on wrong usage."""
     prepare_environment()
+    keep_freed_memory()
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     try:
         app()

@@ -15,7 +15,7 @@ from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
 from piran.registry import suggestion
 
-_WITH_VIEWS = {"views": ["documents", "label-texts"], "thresholds": "both"}
+_WITH_VIEWS = {"views": ["documents", "label-texts"], "thresholds": "expected"}
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
     "balanced": {"encoder": "transformer", **_WITH_VIEWS},

@@ -21,7 +21,14 @@ from piran.encoders.base import LabelledTexts
 from piran.encoders.cache import CODE, training_key
 from piran.encoders.instance_cache import instance_cache
 from piran.errors import DataError, ModelFolderError, NotFittedError, PiranError, SettingError
-from piran.metrics import Thresholds, tune_both, tune_global, tune_groups, tune_per_label
+from piran.metrics import (
+    Thresholds,
+    tune_both,
+    tune_expected,
+    tune_global,
+    tune_groups,
+    tune_per_label,
+)
 from piran.registry import Registry, suggestion
 from piran.storage import load_state, new_folder, read_json, save_state
 from piran.training.checkpoint import resumable
@@ -29,7 +36,7 @@ from piran.types import FloatArray, IntArray, LabelMatrix, LabelSet, LabelSets, 
 
 MODEL = "model"
 """Name of a saved method's own files, and of the folder a run keeps it in."""
-POLICIES = ("half", "global", "groups", "both", "per-label")
+POLICIES = ("half", "global", "groups", "both", "expected", "per-label")
 MIN_POSITIVES = 10
 """A label with fewer validation documents has too little evidence for a cut-off of its own."""
 TEXTS_AT_ONCE = 2048
@@ -297,6 +304,7 @@ def tune_policies(
         "global": tune_global(targets, scores),
         "groups": groups,
         "both": tune_both(targets, scores, labels.is_tail),
+        "expected": tune_expected(targets, scores, labels.is_tail),
         "per-label": tune_per_label(targets, scores, fallback=groups, min_positives=MIN_POSITIVES),
     }
 

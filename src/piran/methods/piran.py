@@ -61,7 +61,8 @@ class PiranClassifier(Method):
     thresholds
         Policy of the saved cut-offs: ``half`` (0.5), ``global``, ``groups`` (one for the tail, by its
         macro-F1, one for the rest), ``both`` (the same, where the tail also counts what it costs the
-        micro-F1 of all) or ``per-label`` (where there is evidence, else as groups).
+        micro-F1 of all), ``expected`` (the same, but each tail label's is drawn half way to the one
+        that its own probabilities call for) or ``per-label`` (where there is evidence, else as groups).
     validation_fraction
         Share of the training documents held out to tune cut-offs and stop training.
     references

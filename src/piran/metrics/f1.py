@@ -8,8 +8,11 @@ import numpy as np
 
 from piran.types import BoolArray, FloatArray, IntArray
 
+Counts = IntArray | FloatArray
+"""How many, or how many are expected."""
 
-def f1(hits: IntArray, n_predicted: IntArray, n_true: IntArray) -> FloatArray:
+
+def f1(hits: Counts, n_predicted: Counts, n_true: Counts) -> FloatArray:
     """Return 2 hits / (predicted + true), 0 where both are 0; any one shape."""
     total = np.asarray(n_predicted) + np.asarray(n_true)
     return np.asarray(2.0 * np.asarray(hits) / np.maximum(total, 1))

@@ -126,6 +126,39 @@ def tune_both(targets: LabelMatrix, scores: FloatArray, is_tail: BoolArray) -> T
     return Thresholds(values, "both")
 
 
+def tune_expected(targets: LabelMatrix, scores: FloatArray, is_tail: BoolArray) -> Thresholds:
+    """Find cut-offs as :func:`tune_both` does, and draw each tail label half way to one of its own.
+
+    The best cut-off of a label is half of the best F1 it can reach (Lipton, Elkan and Naryanaswamy 2014):
+    low for labels that are hard to tell, high for easy ones. Which F1 that is, its own probabilities
+    tell (:func:`expected_f1`), where a few true documents would tell little. Half way is the geometric
+    mean, as probabilities and with them cut-offs differ by factors.
+    """
+    both = tune_both(targets, scores, is_tail)
+    values, tail = both.values.copy(), np.flatnonzero(is_tail)
+    own = expected_f1(scores[:, tail]) / 2
+    values[tail] = np.where(own > 0, np.sqrt(values[tail] * own), values[tail])
+    return Thresholds(values, "expected")
+
+
+def expected_f1(probabilities: FloatArray) -> FloatArray:
+    """Return the best F1 that each label can expect of any cut-off, (n_labels,).
+
+    If probabilities (n_documents, n_labels) are true, cutting after the k highest, which add up to h of
+    all n, is expected to find h of n documents with k predictions: an F1 of about 2h / (k + n).
+    """
+    best = np.zeros(probabilities.shape[1])
+    n_documents = len(probabilities)
+    width = max(1, BLOCK_SIZE // max(n_documents, 1))
+    ranks = np.arange(1, n_documents + 1)
+    for first in range(0, len(best) if n_documents else 0, width):
+        block = slice(first, first + width)
+        highest_first = -np.sort(-probabilities[:, block], axis=0)  # (n_documents, width)
+        hits = np.cumsum(highest_first, axis=0, dtype=np.float64)
+        best[block] = f1(hits, ranks[:, None], hits[-1]).max(axis=0)
+    return best
+
+
 def tune_per_label(
     targets: LabelMatrix, scores: FloatArray, *, fallback: Thresholds, min_positives: int
 ) -> Thresholds:

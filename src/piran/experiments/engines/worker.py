@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
+from piran.allocator import keep_freed_memory
 from piran.experiments.engines.base import run_task
 from piran.progress import watched_by
 from piran.training.runtime import set_threads
@@ -39,6 +40,7 @@ def work(connection: Connection, n_threads: int | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_end_with_parent, daemon=True).start()
     set_threads(n_threads)
+    keep_freed_memory()
     while True:
         try:
             task = connection.recv()
