@@ -6,9 +6,14 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from piran.augment.prototypes import Prototypes
-from piran.augment.row_transfer import RowTransfer, drawn_prototypes
+from piran.augment.row_transfer import (
+    RowTransfer,
+    drawn_documents,
+    drawn_prototypes,
+    fine_tuned,
+)
 from piran.errors import SettingError
-from piran.types import FloatArray
+from piran.types import BoolArray, FloatArray
 
 N_DRAWS, N_LABELS, DIM = 40, 12, 5
 
@@ -66,6 +71,42 @@ def test_prototypes_are_unit_vectors_along_means_of_a_few_documents() -> None:
     np.testing.assert_allclose(nearest, 0, atol=1e-12)
     assert len(np.unique(drawn[:, 0].round(9), axis=0)) > 5  # draws differ …
     np.testing.assert_allclose(drawn[:, 1] - unit(instances[:2].mean(axis=0)), 0, atol=1e-12)  # …
+
+
+def test_drawn_documents_are_members_as_often_as_they_were_drawn() -> None:
+    targets = csr_array(np.array([[1, 1]] * 2 + [[1, 0]] * 4 + [[0, 0]], dtype=np.float32))
+    prototypes = Prototypes.of(np.zeros((7, DIM)), targets, np.array([0, 1]), n_documents=3)
+    drawn = drawn_documents(prototypes, 40, np.random.default_rng(3))
+    counts = np.bincount(drawn, minlength=7)
+    assert counts.sum() == 40 * (3 + 2)  # the second label has but two
+    assert counts[6] == 0
+    assert counts[2:6].min() > 10
+    assert (counts[:2] - 40).min() > 10  # in every draw of the second, and in half of the first
+
+
+def tuned(rows: FloatArray, instances: FloatArray, targets: BoolArray, passes: int) -> FloatArray:
+    return fine_tuned(
+        rows,
+        instances.astype(np.float32),
+        csr_array(targets.astype(np.float32)),
+        np.arange(len(instances)),
+        n_passes=passes,
+        learning_rate=0.1,
+        batch_size=16,
+        random=np.random.default_rng(0),
+    )
+
+
+def test_fine_tuning_fits_each_set_of_rows_to_the_documents_from_where_it_is() -> None:
+    random = np.random.default_rng(4)
+    instances = unit(random.normal(size=(200, DIM)))
+    targets = instances @ random.normal(size=(DIM, N_LABELS)) > 0
+    rows = random.normal(size=(3, N_LABELS, DIM)).astype(np.float32)
+    np.testing.assert_array_equal(tuned(rows, instances, targets, 0), rows)
+    result = tuned(rows, instances, targets, 20)
+    assert ((instances @ result.mT > 0) == targets).mean() > 0.95
+    # a set alone comes out as it does among others
+    np.testing.assert_allclose(tuned(rows[1:2], instances, targets, 20)[0], result[1], atol=1e-3)
 
 
 def test_a_solver_that_does_not_exist_is_refused() -> None:

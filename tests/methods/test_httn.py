@@ -63,22 +63,47 @@ def method() -> Httn:
 
 @pytest.fixture(scope="module")
 def without_transfer() -> Httn:
-    return fitted(has_transfer=False)
+    return fitted(has_transfer=False, n_fine_tuning_passes=0)
+
+
+@pytest.fixture(scope="module")
+def without_tuning() -> Httn:
+    return fitted(n_fine_tuning_passes=0)
 
 
 def test_the_transfer_carries_what_head_rows_know_to_tail_labels(
-    method: Httn, without_transfer: Httn
+    without_tuning: Httn, without_transfer: Httn
 ) -> None:
-    on, off = evaluate(method, TEST), evaluate(without_transfer, TEST)
+    on, off = evaluate(without_tuning, TEST), evaluate(without_transfer, TEST)
     assert on["tail_f1_at_0.5"] > 60
     assert on["tail_f1_at_0.5"] > off["tail_f1_at_0.5"] + 5
     assert on["P@1"] > off["P@1"] + 5  # prototypes alone claim every document
     assert on["head_f1_at_0.5"] == off["head_f1_at_0.5"]
 
 
-def test_both_solvers_of_the_transfer_do(method: Httn) -> None:
-    adam = evaluate(fitted(transfer_solver="adam"), TEST)
-    assert adam["tail_f1_at_0.5"] == pytest.approx(evaluate(method, TEST)["tail_f1_at_0.5"], abs=15)
+def test_both_solvers_of_the_transfer_do(without_tuning: Httn) -> None:
+    adam = evaluate(fitted(transfer_solver="adam", n_fine_tuning_passes=0), TEST)
+    exact = evaluate(without_tuning, TEST)
+    assert adam["tail_f1_at_0.5"] == pytest.approx(exact["tail_f1_at_0.5"], abs=15)
+
+
+def test_the_transfer_leads_to_rows_without_their_scale() -> None:
+    method = fitted(max_epochs=2, n_prototype_documents=1000, n_fine_tuning_passes=0)
+    network = method.network_.network
+    members = [text for text, labels in zip(*parts(TRAIN), strict=True) if "pair1" in labels]
+    mean = method.network_.apply(members, network.directions).mean(axis=0)
+    position = method.tail_ids_.tolist().index(method.labels_.names.index("pair1"))
+    weight = method.transfer_.rows(mean / np.linalg.norm(mean))
+    expected = network.scale.item() * weight
+    np.testing.assert_allclose(method.tail_rows_[0, position], expected, atol=1e-4)
+
+
+def test_fine_tuning_helps_tail_labels_and_leaves_head_labels_alone(
+    method: Httn, without_tuning: Httn
+) -> None:
+    on, off = evaluate(method, TEST), evaluate(without_tuning, TEST)
+    assert on["tail_f1_at_0.5"] > off["tail_f1_at_0.5"] + 1
+    assert on["head_f1_at_0.5"] == off["head_f1_at_0.5"]
 
 
 def test_tail_rows_are_about_as_long_as_head_rows(method: Httn) -> None:
@@ -155,6 +180,11 @@ def test_without_head_labels_there_is_nothing_to_learn_from() -> None:
 def test_an_ensemble_of_none_is_refused() -> None:
     with pytest.raises(SettingError, match="n_ensemble must be at least 1, got 0"):
         fitted(n_ensemble=0)
+
+
+def test_fewer_passes_than_none_are_refused() -> None:
+    with pytest.raises(SettingError, match="n_fine_tuning_passes must be at least 0, got -1"):
+        fitted(n_fine_tuning_passes=-1)
 
 
 def test_a_model_without_its_tail_rows_is_refused(method: Httn, tmp_path: Path) -> None:

@@ -2,17 +2,19 @@
 
 A head label has a row learned from many documents, and prototypes of a few. The map T from one to the
 other is learned on the head labels and then gives tail labels, which have prototypes alone, their rows.
+These may then be fine-tuned on documents of the tail labels.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from piran.augment.prototypes import Prototypes
 from piran.errors import SettingError
 from piran.training.runtime import seeded
-from piran.types import FloatArray
+from piran.types import FloatArray, IntArray, LabelMatrix
 
 SOLVERS = ("exact", "adam")
 ADAM_LEARNING_RATE = 0.01
@@ -29,6 +31,52 @@ def drawn_prototypes(
     )  # (n_draws, n_labels, feature_dim)
     lengths = np.linalg.norm(drawn, axis=2, keepdims=True)
     return np.asarray(drawn / np.maximum(lengths, 1e-12))
+
+
+def drawn_documents(prototypes: Prototypes, n_draws: int, random: np.random.Generator) -> IntArray:
+    """Return the indices of the documents of ``n_draws`` prototypes of every label, repeated as drawn.
+
+    A label with many documents fills its draws with others each time, one with few with the same.
+    """
+    members = np.split(prototypes.members.indices, prototypes.members.indptr[1:-1])
+    draws = [
+        random.choice(documents, min(prototypes.n_documents, len(documents)), replace=False)
+        for documents in members
+        for _ in range(n_draws)
+    ]
+    return np.concatenate(draws).astype(np.int64)
+
+
+def fine_tuned(
+    rows: FloatArray,
+    instances: FloatArray,
+    targets: LabelMatrix,
+    documents: IntArray,
+    *,
+    n_passes: int,
+    learning_rate: float,
+    batch_size: int,
+    random: np.random.Generator,
+) -> FloatArray:
+    """Fit rows to documents, each set of them by itself, with Adam and binary cross-entropy.
+
+    ``rows`` has shape (n_sets, n_labels, feature_dim), ``instances`` (n_documents, feature_dim),
+    ``targets`` (n_documents, n_labels); ``documents`` are the indices that a pass goes through.
+    """
+    # One matrix, (n_sets · n_labels, feature_dim): a single product is faster than one for each set
+    weight = torch.tensor(rows, dtype=torch.float32).flatten(0, 1).requires_grad_()
+    optimizer = torch.optim.Adam([weight], lr=learning_rate, betas=(0.9, 0.99), fused=True)
+    for _ in range(n_passes):
+        order = random.permutation(documents)
+        for first in range(0, len(order), batch_size):
+            batch = order[first : first + batch_size]
+            truth = torch.from_numpy(targets[batch].toarray().astype(np.float32))
+            logits = torch.from_numpy(instances[batch]) @ weight.T  # (n_batch, n_sets · n_labels)
+            optimizer.zero_grad()
+            loss = binary_cross_entropy_with_logits(logits, truth.repeat(1, len(rows)))
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+    return np.asarray(weight.detach().numpy().reshape(rows.shape))
 
 
 @dataclass(frozen=True, eq=False)
