@@ -17,7 +17,7 @@ SOURCE = Path(piran.__file__).parent
 
 LAYERS = (
     ("errors", "types"),
-    ("registry", "allocator", "progress", "storage", "rows"),
+    ("registry", "process", "progress", "storage", "rows"),
     ("data",),
     ("metrics",),
     ("training",),

@@ -6,6 +6,7 @@ import numpy as np
 
 from piran.data.corpus import Documents
 from piran.experiments.run import evaluate
+from piran.methods.base import joint_stop_reason
 from piran.methods.oltr import Oltr
 
 N_HEAD, N_TAIL = 12, 4
@@ -107,3 +108,8 @@ def test_drawing_labels_alike_changes_what_stage_2_learns_and_not_stage_1() -> N
     alike, plain = (fitted(max_epochs=2, samples_labels=alike).history_ for alike in (True, False))
     assert alike[:2] == plain[:2]
     assert alike[2:] != plain[2:]
+
+
+def test_a_first_stage_that_has_not_converged_speaks_for_both() -> None:
+    assert joint_stop_reason("not converged", "early stopping") == "not converged"
+    assert joint_stop_reason("early stopping", "max epochs") == "max epochs"

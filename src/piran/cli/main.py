@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from piran.allocator import keep_freed_memory
 from piran.cli import data
 from piran.cli.bench import bench
 from piran.cli.demo import demo
@@ -19,6 +18,7 @@ from piran.cli.report import report
 from piran.cli.table import table
 from piran.cli.train import train
 from piran.errors import PiranError
+from piran.process import calm_numpy, keep_freed_memory
 from piran.training.runtime import prepare_environment
 
 app = typer.Typer(
@@ -55,6 +55,7 @@ def main() -> None:
     """Run the program: exit code 0 if done, 1 on an error a user can put right, 2 on wrong usage."""
     prepare_environment()
     keep_freed_memory()
+    calm_numpy()
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     try:
         app()

@@ -327,6 +327,11 @@ def joined(train: LabelledTexts, held_out: LabelledTexts) -> LabelledTexts:
     )
 
 
+def joint_stop_reason(*reasons: str | None) -> str | None:
+    """Return why several trainings of one method ended: one that has not converged speaks for all."""
+    return "not converged" if "not converged" in reasons else reasons[-1]
+
+
 def chosen(documents: LabelledTexts, rows: IntArray) -> LabelledTexts:
     """Return some of the documents, in the order of ``rows``."""
     return LabelledTexts([documents.texts[row] for row in rows.tolist()], documents.targets[rows])

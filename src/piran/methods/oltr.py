@@ -15,7 +15,7 @@ from piran.encoders.cache import encoded, fitted_encoder
 from piran.encoders.meta_embedding import MetaEmbeddingNetwork, mean_instances, memory_loss
 from piran.encoders.networks import begin_at_log_odds
 from piran.encoders.text_network import TextNetwork
-from piran.methods.base import METHODS, Method
+from piran.methods.base import METHODS, Method, joint_stop_reason
 from piran.training.loop import BatchLoss, TrainingOutcome, TrainingSet
 from piran.training.losses import LabelLoss, label_loss
 from piran.training.runtime import choose_device, seeded
@@ -59,7 +59,7 @@ class Oltr(ExtractorSettings, Method):
         self.network_ = self._begin_stage2(stage1, train)
         second = self._train_stage2(train, validation)
         self.history_ = _in_sequence(stage1.history_, second.history)
-        self.stop_reason_ = second.stop_reason
+        self.stop_reason_ = joint_stop_reason(stage1.stop_reason_, second.stop_reason)
 
     def _new_stage1(self) -> BiLstmEncoder:
         """Return the paper's encoder with the settings of this method."""

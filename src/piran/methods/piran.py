@@ -14,7 +14,7 @@ from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.cache import encoded, fitted_encoder, kept_arrays
 from piran.errors import ModelFolderError, NotFittedError, SettingError
 from piran.head import PiranHead
-from piran.methods.base import METHODS, Judged, Method, chosen, joined
+from piran.methods.base import METHODS, Judged, Method, chosen, joined, joint_stop_reason
 from piran.methods.fusion import Fusion
 from piran.methods.member import Member
 from piran.methods.views import ROWS, Margins, Views, check_views
@@ -80,6 +80,11 @@ class PiranClassifier(Method):
         label's name and description). The paper has none. With any, scores are probabilities fitted to
         documents that nothing was learned from; see :mod:`piran.methods.fusion`.
 
+    Memory beyond that of the encoder: while it is fitted n_documents · (feature_dim + n_labels) numbers
+    of 4 bytes, with views another n_documents · n_labels for each system that is compared, and 64 MB of
+    generations at a time; then n_labels · feature_dim for each fold. For the view ``documents`` see
+    :class:`piran.training.kernel_ridge.KernelRidge`.
+
     Examples
     --------
     >>> texts = ["red apple", "green apple", "red cherry", "green pear"] * 3
@@ -133,7 +138,7 @@ class PiranClassifier(Method):
         else:
             self.members_ = self._members_without_fold(joined(train, validation))
         self.history_ = _one_after_the_other(self.members_)
-        self.stop_reason_ = self.encoder_.stop_reason_
+        self.stop_reason_ = joint_stop_reason(*(m.encoder.stop_reason_ for m in self.members_))
         self.view_encoder_, self.views_, self.fusion_ = self.encoder_, Views(), None
 
     def _members_without_fold(self, documents: LabelledTexts) -> list[Member]:

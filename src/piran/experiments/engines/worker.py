@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
-from piran.allocator import keep_freed_memory
 from piran.experiments.engines.base import run_task
+from piran.process import keep_freed_memory
 from piran.progress import watched_by
 from piran.training.runtime import set_threads
 
