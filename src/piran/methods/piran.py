@@ -143,7 +143,7 @@ class PiranClassifier(Method):
 
     def _members_without_fold(self, documents: LabelledTexts) -> list[Member]:
         """Fit both stages to all documents but those of one fold at a time."""
-        fold, members = self._fold_of(documents), []
+        fold, members = self._fold_of(documents, self.folds), []
         for number in range(self.folds):
             others = chosen(documents, np.flatnonzero(fold != number))
             members.append(self._member(fitted_encoder(self._new_encoder(), others), others))
@@ -224,16 +224,16 @@ class PiranClassifier(Method):
         drawn = np.random.default_rng(self.seed).permutation(n_documents)[:MAX_JUDGED]
         return np.isin(np.arange(n_documents), drawn)
 
-    def _fold_of(self, documents: LabelledTexts) -> IntArray:
+    def _fold_of(self, documents: LabelledTexts, n_folds: int) -> IntArray:
         """Return the fold of each document, (n_documents,)."""
-        return even_folds(documents.targets, self.folds, self.seed)
+        return even_folds(documents.targets, n_folds, self.seed)
 
     def _margins_of_members(
         self, documents: LabelledTexts, is_judged: BoolArray
     ) -> dict[str, FloatArray]:
         """Return what is said of judged documents by the member that did not learn from each."""
         judged = chosen(documents, np.flatnonzero(is_judged))
-        fold = self._fold_of(documents)[is_judged]
+        fold = self._fold_of(documents, self.folds)[is_judged]
         margins = self._no_margins(len(judged))
         for number, member in enumerate(self.members_):
             own = np.flatnonzero(fold == number)
@@ -252,7 +252,7 @@ class PiranClassifier(Method):
         """
         instances = encoded(self.encoder_, documents.texts)
         margins = self._no_margins(int(is_judged.sum()))
-        fold = np.random.default_rng(self.seed).permutation(len(documents)) % N_FOLDS
+        fold = self._fold_of(documents, N_FOLDS)
         for number in range(N_FOLDS):
             kept = np.flatnonzero(fold != number)
             targets, start = documents.targets[kept], self.head_.stage1_rows_
