@@ -37,6 +37,15 @@ def test_aapd_pairs_lines_of_texts_and_labels(tmp_path: Path) -> None:
         Documents(["fourth"], [("cs.ai",)]),
     )
     assert corpus.tail == 24
+    assert corpus.label_descriptions["cs.lg"] == "Machine Learning"
+
+
+def test_files_about_labels_come_before_what_the_card_says(tmp_path: Path) -> None:
+    rows = '{"text": "a", "labels": ["cs.lg"]}\n{"text": "b", "labels": ["cs.ai"]}\n'
+    folder = write(tmp_path / "aapd", train__jsonl=rows)
+    assert load_corpus(folder).label_descriptions["cs.ai"] == "Artificial Intelligence"
+    write(folder, label_descriptions__tsv="cs.ai\tWhat machines do not do yet\n")
+    assert load_corpus(folder).label_descriptions == {"cs.ai": "What machines do not do yet"}
 
 
 def test_aapd_files_of_different_length_are_refused(tmp_path: Path) -> None:

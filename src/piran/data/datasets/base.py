@@ -29,6 +29,8 @@ class DatasetCard:
     """Test documents to report on apart: the subset's name, and the field that marks its rows."""
     label_groups: Mapping[str, CountRange] = field(default_factory=dict)
     """Labels to report on apart: the group's name, least and most training documents."""
+    label_descriptions: Mapping[str, str] = field(default_factory=dict)
+    """What the labels mean, where the files do not say it themselves."""
     embedded_folder: Path | None = None
     """Folder inside the package, for a dataset that comes with it."""
 

@@ -70,6 +70,7 @@ def _from_folder(folder: Path, card: DatasetCard | None, name: str, fields: Fiel
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder; expected the folder with the files of {name}.")
     tail = card.tail if card else None
+    described = dict(card.label_descriptions) if card else {}
     files = {split: _split_file(folder, stems) for split, stems in SPLIT_FILES.items()}
     if files["train"] is not None:
         splits = {
@@ -80,13 +81,18 @@ def _from_folder(folder: Path, card: DatasetCard | None, name: str, fields: Fiel
         return replace(
             Corpus.from_splits(name, splits),
             tail=tail,
-            label_descriptions=read_label_descriptions(folder),
+            label_descriptions=read_label_descriptions(folder) or described,
             test_subsets=_subsets(card, files["test"]),
             label_groups=dict(card.label_groups) if card else {},
         )
     if card and card.reader and card.matches(folder):
+        corpus = card.reader(folder)
         return replace(
-            card.reader(folder), name=name, tail=tail, label_groups=dict(card.label_groups)
+            corpus,
+            name=name,
+            tail=tail,
+            label_descriptions=corpus.label_descriptions or described,
+            label_groups=dict(card.label_groups),
         )
     wanted = f", or the published files of {card.name} ({', '.join(card.layout)})" if card else ""
     raise DataError(
