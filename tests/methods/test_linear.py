@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
@@ -77,6 +78,18 @@ def test_probabilities_hold_on_new_documents_though_no_label_is_sure() -> None:
     assert 0.2 < beside.mean() < 0.4
     elsewhere = (scores[:, method.labels_.is_tail].sum() - beside.sum()) / (1000 * 19)
     assert elsewhere < 0.02
+
+
+def test_tuned_cut_offs_find_rare_labels_that_one_half_does_not() -> None:
+    train, test = seldom_telling(0), seldom_telling(1, 1000)
+
+    def macro_f1(thresholds: str) -> float:
+        method = fitted(train, tail=20, thresholds=thresholds)
+        is_true = method.labels_.matrix(test.label_sets).toarray() > 0
+        predicted = method.thresholds_.predict(method.predict_scores(test.texts))
+        return float(f1_score(is_true, predicted, average="macro", zero_division=0))
+
+    assert macro_f1("groups") > macro_f1("half") + 0.05
 
 
 def test_an_open_c_is_chosen_on_validation_documents() -> None:

@@ -44,6 +44,14 @@ def test_rare_labels_that_are_never_likely_are_found(
     assert macro_f1_at_half(method) > 0.33
 
 
+def test_without_cross_validation_they_are_lost(method: LinearThreshold) -> None:
+    plain = LinearThreshold(tail=20, has_cross_validation=False)
+    plain.fit(TRAIN.texts, TRAIN.label_sets)
+    assert macro_f1_at_half(plain) < macro_f1_at_half(method) - 0.1
+    expected = plain.svm_.margins(TEST.texts) >= 0
+    np.testing.assert_array_equal(plain.predict_scores(TEST.texts) >= 0.5, expected)
+
+
 def test_cut_at_a_margin_of_zero_they_would_be_lost(method: LinearThreshold) -> None:
     assert (method.svm_.margins(TEST.texts) >= 0)[:, method.labels_.is_tail].mean() < 0.003
     assert (method.predict_scores(TEST.texts) >= 0.5)[:, method.labels_.is_tail].mean() > 0.01
