@@ -27,6 +27,8 @@ EXPECTED_FAILED_CHECKS: dict[str, str] = {}
 """Checks of scikit-learn that multi-label output rules out, each with its reason; there are none."""
 
 SOLVERS = ("exact", "adam")
+DRAWN, EXPECTED = "drawn", "expected"
+GENERATIONS = (DRAWN, EXPECTED)
 ADAM_STEPS = 1000
 
 
@@ -65,6 +67,10 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         Documents averaged into a prototype (the paper's q); fewer where a label has fewer.
     n_generated
         Instances generated for each tail label (the paper's p).
+    generations
+        ``drawn`` adds one relation to each prototype, as the paper does; ``expected`` takes the mean of
+        the loss over all relations, as if infinitely many had been drawn of the normal distribution
+        that they have: ``n_generated`` then only counts prototypes.
     generated_weight
         What one generated instance counts in the loss, a real document counting 1.
     tail_share
@@ -126,6 +132,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         relation_choice: str = ALL,
         n_prototype_documents: int = 5,
         n_generated: int = 50,
+        generations: str = DRAWN,
         generated_weight: float = 1.0,
         tail_share: float = 1.0,
         generation_weight: float = 1.0,
@@ -148,6 +155,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.relation_choice = relation_choice
         self.n_prototype_documents = n_prototype_documents
         self.n_generated = n_generated
+        self.generations = generations
         self.generated_weight = generated_weight
         self.tail_share = tail_share
         self.generation_weight = generation_weight
@@ -264,7 +272,13 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             generator = self._learn_transfer(prototypes, relations, directions, parts)
             self.transfer_ = generator.transfer
         return GenerationSource(
-            prototypes, relations, generator, self.n_generated, self.random_state, shares
+            prototypes,
+            relations,
+            generator,
+            self.n_generated,
+            self.random_state,
+            shares,
+            is_expected=self.generations == EXPECTED,
         )
 
     def _learn_transfer(
@@ -305,6 +319,15 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         variant_named(self.variant)
         check_loss(self.row_loss)
         check_choice(self.relation_choice)
+        if self.generations not in GENERATIONS:
+            raise SettingError(
+                f"generations must be one of {', '.join(GENERATIONS)}, got {self.generations!r}."
+            )
+        if self.generations == EXPECTED and self.relation_choice != ALL:
+            raise SettingError(
+                f"generations {EXPECTED!r} are over all relations; set relation_choice to {ALL!r}, "
+                f"got {self.relation_choice!r}."
+            )
         if self.solver not in SOLVERS:
             raise SettingError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}.")
         if not self.relation_scale > 0:

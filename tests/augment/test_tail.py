@@ -118,3 +118,36 @@ def test_the_rows_to_start_from_are_not_changed() -> None:
 def test_a_negative_weight_is_refused() -> None:
     with pytest.raises(SettingError, match="generated_weight must not be negative, got -1"):
         adjusted(labelled().source(), weight=-1)
+
+
+def test_expected_generations_are_the_limit_of_many() -> None:
+    corpus, source = labelled(), labelled().source()
+    assert source.relations is not None
+    expected = replace(source, is_expected=True)
+    mean, covariance = expected.generate(np.arange(3)), expected.covariance()
+    assert covariance is not None
+    half = np.random.default_rng(0).multivariate_normal(
+        np.zeros(FEATURE_DIM), covariance, size=4000
+    )
+    draws = np.concatenate([half, -half])  # their mean is that of the distribution
+    many = (mean[:, :, None, :] + draws).reshape(3, -1, FEATURE_DIM)
+    members = corpus.targets[:, corpus.tail_ids]
+    own = OwnPositives(many, weight=2.0 / 8000)
+    limit = fit_rows(corpus.instances, members, l2=0.5, own_positives=own)
+    assert_same_rows(adjusted(expected, weight=2.0), limit, atol=0.02)
+    points = fit_rows(
+        corpus.instances, members, l2=0.5, own_positives=OwnPositives(mean, weight=2.0)
+    )
+    assert np.abs(points.rows - limit.rows).max() > 0.1
+
+
+def test_expected_generations_have_the_moments_of_drawn_ones() -> None:
+    source = labelled().source(n_generated=20_000)
+    expected = replace(source, is_expected=True)
+    drawn, mean = source.generate(np.array([2]))[0], expected.generate(np.array([2]))[0]
+    np.testing.assert_allclose(drawn.mean(axis=0), mean[0], atol=0.1)
+    covariance = expected.covariance()
+    assert covariance is not None
+    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=0.4)
+    assert source.covariance() is None
+    assert replace(expected, relations=None).covariance() is None

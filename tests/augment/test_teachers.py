@@ -67,6 +67,8 @@ def test_a_source_with_shares_generates_from_those_head_labels_alone() -> None:
     ("settings", "message"),
     [
         ({"relation_choice": "some"}, "relation_choice must be one of all, alike, together, got"),
+        ({"generations": "many"}, "generations must be one of drawn, expected, got 'many'"),
+        ({"generations": "expected", "relation_choice": "alike"}, "set relation_choice to 'all'"),
         ({"relation_scale": 0.0}, r"relation_scale must be above 0, got 0\.0"),
     ],
 )
@@ -91,6 +93,7 @@ def test_each_setting_changes_the_tail_rows_and_no_others() -> None:
         {"relation_choice": "together"},
         {"relation_scale": 0.5},
         {"is_variance_centred": True, "n_directions": 2},
+        {"generations": "expected"},
     ):
         changed = rows(**settings)
         np.testing.assert_array_equal(changed[:3], plain[:3])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -249,3 +250,35 @@ def test_an_unknown_loss_is_refused() -> None:
         SettingError, match=r"row_loss must be one of logistic, squared-hinge, got 'hin"
     ):
         fit_rows(instances, targets, l2=L2, loss="hinge")
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared-hinge"])
+def test_the_gradient_of_the_expected_loss_is_that_of_its_value(loss: str) -> None:
+    random = np.random.default_rng(3)
+    root = random.normal(size=(4, 4))
+    positives = linear_fit.OwnPositives(random.normal(size=(2, 3, 4)), 1.5, root @ root.T)
+    own = linear_fit._Own.of(positives, slice(None), torch.float64)
+    theta = torch.from_numpy(random.normal(size=(2, 5))).requires_grad_()
+    value, gradient = own.value_and_gradient(theta.detach(), linear_fit.LOSSES[loss])
+    for label, place in ((0, 0), (1, 3), (1, 4)):
+        step = torch.zeros_like(theta)
+        step[label, place] = 1e-6
+        above, below = (
+            own.value_and_gradient((theta + sign * step).detach(), linear_fit.LOSSES[loss])[0]
+            for sign in (1, -1)
+        )
+        slope = (above - below)[label] / 2e-6
+        assert float(gradient[label, place]) == pytest.approx(float(slope), rel=1e-4)
+    assert (value > 0).all()
+
+
+def test_the_expected_loss_is_the_mean_over_the_distribution() -> None:
+    random = np.random.default_rng(4)
+    root = 0.7 * random.normal(size=(3, 3))
+    centre, weight = random.normal(size=3), random.normal(size=4)
+    own = linear_fit._Own.of(
+        linear_fit.OwnPositives(centre[None, None], 1.0, root @ root.T), slice(None), torch.float64
+    )
+    value, _ = own.value_and_gradient(torch.from_numpy(weight[None]), linear_fit.LOSSES["logistic"])
+    logits = (centre + random.normal(size=(400_000, 3)) @ root.T) @ weight[:3] + weight[3]
+    assert float(value[0]) == pytest.approx(np.logaddexp(0, -logits).mean(), rel=5e-3)

@@ -34,6 +34,8 @@ class GenerationSource:
     n_generated: int
     seed: int
     shares: FloatArray | None = None
+    is_expected: bool = False
+    """Every generation stands for all that its prototype could become, instead of one relation."""
 
     def __post_init__(self) -> None:
         if self.n_generated < 1:
@@ -52,8 +54,19 @@ class GenerationSource:
         prototypes = self.prototypes.sample(position, self.n_generated, random)
         if self.relations is None:
             return prototypes
+        if self.is_expected:
+            mean = self.relations.mean().astype(prototypes.dtype)
+            return self.generator.generate(prototypes, mean[None])
         relations = self.relations.values[self._drawn_relations(position, random)]
         return self.generator.generate(prototypes, relations)
+
+    def covariance(self) -> FloatArray | None:
+        """Return W Cov(c) Wᵀ, (feature_dim, feature_dim), if generations stand for all relations."""
+        if self.relations is None or not self.is_expected:
+            return None
+        mean = self.relations.mean()
+        spread = self.relations.second_moment() - np.outer(mean, mean)
+        return np.asarray(self.generator.transfer @ spread @ self.generator.transfer.T)
 
     def _drawn_relations(self, position: int, random: np.random.Generator) -> IntArray:
         assert self.relations is not None
@@ -82,11 +95,12 @@ def adjust_tail_rows(
         raise SettingError(f"generated_weight must not be negative, got {generated_weight}.")
     n_tail = len(start)
     adjusted = start.replaced(np.arange(0), start[:0])  # a copy
+    covariance = None if source is None else source.covariance()
     with task("Adjusting tail labels", n_tail) as advance:
         for tail in _chunks(n_tail, source):
             own = None
             if source is not None:
-                own = OwnPositives(source.generate(tail), generated_weight)
+                own = OwnPositives(source.generate(tail), generated_weight, covariance)
             fitted = fit_rows(
                 prototypes.instances,
                 prototypes.members[:, tail].tocsr(),

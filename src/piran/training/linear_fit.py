@@ -7,7 +7,9 @@ quarter of the passes. The objective of label j, with weights w and an unregular
 
     Σ_i loss(w·rᵢ + b, yᵢⱼ)  +  v Σ_z loss(w·gⱼ_z + b, 1)  +  λ/2 ‖w‖²
 
-where the second sum runs over positives of label j alone (its generated instances) and is optional. The
+where the second sum runs over positives of label j alone (its generated instances) and is optional. Each
+of them may stand for a whole normal distribution about it. Its term is then the expected loss, an
+integral over one dimension, as w·g is normal with variance wᵀΣw; Gauss-Hermite quadrature takes it. The
 loss is the paper's, binary cross-entropy, or that of a support vector machine, max(0, 1 − margin)².
 """
 
@@ -37,6 +39,8 @@ SQUARED_HINGE = "squared-hinge"
 
 _Loss = Callable[[Tensor], tuple[Tensor, Tensor]]
 """From margins against the truth, which it may overwrite, to the losses and their slopes."""
+N_NODES = 8
+"""Of the quadrature: exact for polynomials up to the degree 15."""
 _History = deque[tuple[Tensor, Tensor]]
 """Steps and the changes of the gradient along them, oldest first, each (n_labels, feature_dim + 1)."""
 
@@ -49,6 +53,8 @@ class OwnPositives:
     """Shape (n_labels, n_own, feature_dim)."""
     weight: float
     """What one of them counts, a real document counting 1."""
+    covariance: FloatArray | None = None
+    """Σ, (feature_dim, feature_dim), of the normal distribution about each; None for the point itself."""
 
 
 def fit_rows(
@@ -120,11 +126,8 @@ def _fit_chunk(
     dtype = shape.features.dtype
     dense = torch.as_tensor(targets[:, columns].toarray()).to(dtype)  # (n_documents, n_chunk)
     signs = dense.mul_(-2).add_(1)  # −1 where a document has the label
-    own, weight = None, 0.0
-    if own_positives is not None:
-        own = _tensor(own_positives.values[columns]).to(dtype)
-        weight = own_positives.weight
-    problem = _Problem(shape, signs, own, weight)
+    own = None if own_positives is None else _Own.of(own_positives, columns, dtype)
+    problem = _Problem(shape, signs, own)
     theta = problem.start(None if start is None else start[columns])
     theta = _minimise(problem, theta)
     has_positive = problem.positive_weight() > 0
@@ -173,6 +176,60 @@ class _Shape:
         return torch.cat([weight, bias], dim=1)
 
 
+@dataclass(frozen=True, eq=False)
+class _Own:
+    """Positives of their own label alone, as tensors."""
+
+    values: Tensor
+    """Shape (n_labels, n_own, feature_dim)."""
+    weight: float
+    covariance: Tensor | None
+
+    @classmethod
+    def of(cls, own: OwnPositives, columns: slice, dtype: torch.dtype) -> "_Own":
+        values = _tensor(own.values[columns]).to(dtype)
+        covariance = None if own.covariance is None else _tensor(own.covariance).to(dtype)
+        return cls(values, own.weight, covariance)
+
+    def total_weight(self) -> float:
+        """Weight of all of a label together."""
+        return self.weight * self.values.shape[1]
+
+    def select(self, kept: Tensor) -> "_Own":
+        return _Own(self.values[kept], self.weight, self.covariance)
+
+    def value_and_gradient(self, theta: Tensor, loss_of: _Loss) -> tuple[Tensor, Tensor]:
+        """Return their part of the objective (n_labels,) and of its gradient, like ``theta``."""
+        weight, bias = theta[:, :-1], theta[:, -1]
+        logits = torch.bmm(self.values, weight[:, :, None])[:, :, 0] + bias[:, None]
+        if self.covariance is None:
+            losses, slopes = loss_of(logits.neg_())
+            value, pull = losses.sum(dim=1), -slopes  # (n_labels,), (n_labels, n_own)
+        else:
+            turned = weight @ self.covariance  # (n_labels, feature_dim)
+            spread = (
+                (weight * turned).sum(dim=1).clamp(min=1e-12).sqrt()
+            )  # of the logits, (n_labels,)
+            nodes, shares = _quadrature(logits.dtype)
+            at_nodes = logits[:, :, None] + spread[:, None, None] * nodes  # (…, N_NODES)
+            losses, slopes = loss_of(at_nodes.neg_())
+            value = (losses @ shares).sum(dim=1)
+            pull = -(slopes @ shares)
+        gradient = torch.empty_like(theta)
+        gradient[:, :-1] = torch.bmm(pull[:, None, :], self.values)[:, 0, :]
+        gradient[:, -1] = pull.sum(dim=1)
+        if self.covariance is not None:
+            widening = -(slopes @ (shares * nodes)).sum(dim=1)  # by the spread, (n_labels,)
+            gradient[:, :-1] += (widening / spread)[:, None] * turned
+        return self.weight * value, self.weight * gradient
+
+
+def _quadrature(dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return nodes and shares, (N_NODES,), of the mean over a standard normal distribution."""
+    nodes, shares = np.polynomial.hermite_e.hermegauss(N_NODES)
+    return torch.as_tensor(nodes, dtype=dtype), torch.as_tensor(shares / shares.sum(), dtype=dtype)
+
+
 class _Problem:
     """The objective of a set of labels, its value and gradient.
 
@@ -180,19 +237,18 @@ class _Problem:
     loss is one of sign · logit: no difference of large numbers, and no second matrix.
     """
 
-    def __init__(self, shape: _Shape, signs: Tensor, own: Tensor | None, own_weight: float) -> None:
-        self.shape, self.signs = shape, signs
-        self.own, self.own_weight = own, own_weight
+    def __init__(self, shape: _Shape, signs: Tensor, own: _Own | None) -> None:
+        self.shape, self.signs, self.own = shape, signs, own
 
     def positive_weight(self) -> Tensor:
         """Weight of all positives of each label, shape (n_labels,)."""
-        n_own = 0 if self.own is None else self.own.shape[1]
-        return 0.5 * (len(self.signs) - self.signs.sum(dim=0)) + self.own_weight * n_own
+        own = 0.0 if self.own is None else self.own.total_weight()
+        return 0.5 * (len(self.signs) - self.signs.sum(dim=0)) + own
 
     def prior(self) -> Tensor:
         """Share of the positives among all that a label sees, strictly between 0 and 1, (n_labels,)."""
-        n_own = 0.0 if self.own is None else self.own_weight * self.own.shape[1]
-        return (self.positive_weight() + 0.5) / (len(self.signs) + n_own + 1.0)
+        own = 0.0 if self.own is None else self.own.total_weight()
+        return (self.positive_weight() + 0.5) / (len(self.signs) + own + 1.0)
 
     def start(self, rows: LinearRows | None) -> Tensor:
         """Return (n_labels, feature_dim + 1): the given rows, or zeros with the prior as bias."""
@@ -207,8 +263,8 @@ class _Problem:
 
     def select(self, kept: Tensor) -> "_Problem":
         """Return the problem of the labels ``kept``, a mask or positions."""
-        own = None if self.own is None else self.own[kept]
-        return _Problem(self.shape, self.signs[:, kept], own, self.own_weight)
+        own = None if self.own is None else self.own.select(kept)
+        return _Problem(self.shape, self.signs[:, kept], own)
 
     def precondition(self, gradient: Tensor) -> Tensor:
         """Return about the Newton step against ``gradient`` (n_labels, feature_dim + 1)."""
@@ -227,12 +283,9 @@ class _Problem:
         torch.mm(residual.T, features, out=gradient[:, :-1])
         gradient[:, -1] = residual.sum(dim=0)
         if self.own is not None:
-            own_logits = torch.bmm(self.own, weight[:, :, None])[:, :, 0] + bias[:, None]
-            losses, slopes = loss_of(own_logits.neg_())
-            value += self.own_weight * losses.sum(dim=1)
-            pull = -self.own_weight * slopes  # (n_labels, n_own)
-            gradient[:, :-1] += torch.bmm(pull[:, None, :], self.own)[:, 0, :]
-            gradient[:, -1] += pull.sum(dim=1)
+            own_value, own_gradient = self.own.value_and_gradient(theta, loss_of)
+            value += own_value
+            gradient += own_gradient
         value += 0.5 * self.shape.l2 * weight.square().sum(dim=1)
         gradient[:, :-1] += self.shape.l2 * weight
         return value, gradient
