@@ -25,6 +25,15 @@ def keep_freed_memory() -> None:
         mallopt(_M_TRIM_THRESHOLD, _BYTES)
 
 
+def give_back_memory() -> None:
+    """Return what :func:`keep_freed_memory` kept, so that it is not counted as memory in use."""
+    if not sys.platform.startswith("linux"):
+        return
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def calm_numpy() -> None:
     """Let what lies under numpy and scipy work in one thread, unless the user has said otherwise.
 

@@ -4,6 +4,8 @@ import resource
 import sys
 from pathlib import Path
 
+from piran.process import give_back_memory
+
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
 _PEAK = "VmHWM:"
@@ -24,6 +26,7 @@ def peak_memory_mb() -> float:
 
 def forget_peak() -> None:
     """Start counting anew, so that a process can tell the peaks of its tasks apart; Linux only."""
+    give_back_memory()
     try:
         _CLEAR.write_text("5")
     except OSError:
