@@ -34,6 +34,23 @@ def _faults(environment: dict[str, str]) -> int:
     return int(_printed(COUNT_FAULTS, {"NUMPY_MADVISE_HUGEPAGE": "0", **environment}))
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mallopt is glibc's")
+def test_memory_that_was_kept_can_be_given_back() -> None:
+    program = """
+import numpy
+from piran.experiments.memory import forget_peak, peak_memory_mb
+from piran.process import keep_freed_memory
+
+keep_freed_memory()
+arrays = [numpy.ones(10_000_000) for _ in range(4)]  # 76 MB each
+del arrays
+high = peak_memory_mb()
+forget_peak()
+print(int(high - peak_memory_mb()))
+"""
+    assert int(_printed(program, {})) > 250  # of 305 MB
+
+
 @pytest.mark.parametrize(
     ("environment", "is_calm"), [({}, True), ({"OMP_NUM_THREADS": "2"}, False)]
 )
