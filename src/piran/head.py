@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -243,12 +244,13 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         return self.stage1_rows_.replaced(tail_ids, kept)
 
     def generation_source(self, X: FloatArray, targets: LabelMatrix) -> GenerationSource | None:
-        """Return what stage 2 generates from, to look at generated instances; centred as there."""
+        """Return what stage 2 generates from, to look at single instances; centred as there."""
         X = X - self.centre_
         prototypes = Prototypes.of(
             X, targets, np.flatnonzero(self.is_tail_), self.n_prototype_documents
         )
-        return self._generation_source(X, targets, prototypes, variant_named(self.variant))
+        source = self._generation_source(X, targets, prototypes, variant_named(self.variant))
+        return source and replace(source, is_expected=False)
 
     def _generation_source(
         self, X: FloatArray, targets: LabelMatrix, prototypes: Prototypes, parts: Variant

@@ -13,6 +13,7 @@ from piran.encoders.bilstm import BiLstmEncoder
 from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import ModelFolderError, NotFittedError, SettingError
 from piran.methods.base import Judged, chosen, joined
+from piran.methods.member import mean_margins
 from small_corpus import small_documents
 
 TEXTS = small_documents(5).texts
@@ -84,6 +85,22 @@ def test_epochs_of_all_encoders_are_numbered_on() -> None:
     weights = [m.encoder.stage1_rows_.rows for m in method.members_ if m.encoder.stage1_rows_]
     assert len(weights) == 2
     assert not np.allclose(weights[0], weights[1])
+
+
+def test_a_member_that_knows_nothing_of_a_label_is_not_asked_about_it() -> None:
+    said = [np.array([[1.0, -np.inf, -np.inf]]), np.array([[3.0, 2.0, -np.inf]])]
+    np.testing.assert_array_equal(mean_margins(said), [[2.0, 2.0, -np.inf]])
+
+
+def test_a_label_with_one_document_is_found_though_one_member_never_saw_it() -> None:
+    train = small_documents(0)
+    texts = [*train.texts, "omega1 omega2 omega3 omega4 omega1 omega2"]
+    label_sets = [*train.label_sets, ("omega",)]
+    encoder = TfidfEncoder(min_documents=1)
+    method = PiranClassifier(encoder=encoder, tail=4, folds=3).fit(texts, label_sets)
+    scores = method.predict_scores(["omega1 omega2 omega3 omega4", "alpha1 alpha2 alpha3"])
+    omega = method.labels_.names.index("omega")
+    assert scores[0, omega] > scores[1, omega] > 0
 
 
 def test_no_fold_at_all_is_refused() -> None:

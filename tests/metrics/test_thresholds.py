@@ -154,7 +154,7 @@ def test_a_label_whose_scores_are_all_zero_keeps_the_common_cut_off() -> None:
 
 
 @given(is_true=some_targets, scores=some_scores)
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None)
 def test_small_blocks_change_nothing(is_true: BoolArray, scores: FloatArray) -> None:
     targets = csr_array(is_true)
     fallback = Thresholds.constant(SHAPE[1])

@@ -32,6 +32,8 @@ CODE = ("encoders", "training", "data")
 """Packages whose code decides what stage 1 gives; a change in them makes what was kept worthless."""
 AFTER_STAGE1 = ("kernel_ridge.py", "calibration.py", "scut.py")
 """Files in them that only later stages use: hours of training need not be done again for their sake."""
+CARDS = "datasets"
+"""Folder in them that says where documents come from; they are themselves part of what is kept by."""
 NOT_DECISIVE = ("device",)
 """Settings that say where, not what."""
 ENCODER = "encoder"
@@ -197,7 +199,7 @@ def _decisive(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 def _code_digest(code: tuple[str, ...]) -> str:
     package = Path(__file__).parent.parent
     found = sorted(file for part in code for file in (package / part).rglob("*.py"))
-    files = [file for file in found if file.name not in AFTER_STAGE1]
+    files = [f for f in found if f.name not in AFTER_STAGE1 and CARDS not in f.parts]
     return digest([[file.read_text(encoding="utf-8") for file in files]])
 
 

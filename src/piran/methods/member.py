@@ -1,8 +1,10 @@
 """What one run of Algorithm 1 gives: an encoder, and the rows of each system on its instances."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from piran.encoders.base import ENCODERS, Encoder
 from piran.errors import ModelFolderError
@@ -50,3 +52,16 @@ class Member:
                 f"{(n_labels, encoder.feature_dim)}; its files are of different models."
             )
         return cls(encoder, {system: rows}, None)
+
+
+def mean_margins(said: Sequence[FloatArray]) -> FloatArray:
+    """Return the mean of what members say, (n_documents, n_labels), each of the same shape.
+
+    A member that had no document of a label says −∞ of it and does not count; nor does the label get
+    anything but −∞ where no member had one.
+    """
+    stacked = np.stack(said)  # (n_members, n_documents, n_labels)
+    is_known = np.isfinite(stacked)
+    n_known = is_known.sum(axis=0)
+    total = np.where(is_known, stacked, 0).sum(axis=0, dtype=stacked.dtype)
+    return np.where(n_known > 0, total / np.maximum(n_known, 1).astype(stacked.dtype), -np.inf)

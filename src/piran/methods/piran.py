@@ -16,8 +16,9 @@ from piran.errors import ModelFolderError, NotFittedError, SettingError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Judged, Method, chosen, joined, joint_stop_reason
 from piran.methods.fusion import Fusion
-from piran.methods.member import Member
+from piran.methods.member import Member, mean_margins
 from piran.methods.views import ROWS, Margins, Views, check_views
+from piran.progress import track
 from piran.rows import LinearRows, sigmoid
 from piran.storage import load_state, save_state
 from piran.training.linear_fit import fit_rows
@@ -144,7 +145,7 @@ class PiranClassifier(Method):
     def _members_without_fold(self, documents: LabelledTexts) -> list[Member]:
         """Fit both stages to all documents but those of one fold at a time."""
         fold, members = self._fold_of(documents, self.folds), []
-        for number in range(self.folds):
+        for number in track(range(self.folds), "Folds", self.folds):
             others = chosen(documents, np.flatnonzero(fold != number))
             members.append(self._member(fitted_encoder(self._new_encoder(), others), others))
         return members
@@ -284,7 +285,7 @@ class PiranClassifier(Method):
         found = {}
         for system in systems:
             said = [m.rows[system].logits(r) for m, r in zip(self.members_, instances, strict=True)]
-            found[system] = self._probabilities(np.mean(said, axis=0), views)
+            found[system] = self._probabilities(mean_margins(said), views)
         return found
 
     def _probabilities(self, margins_of_rows: FloatArray, views: Margins) -> FloatArray:

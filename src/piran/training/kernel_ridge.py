@@ -28,8 +28,7 @@ from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
 DOCUMENTS_AT_ONCE = 20_000
 """Documents solved for together: 1.6 GB of kernel, and time that grows with their cube. More are divided
 at random into parts of equal size, whose margins are averaged (Zhang, Duchi and Wainwright 2013). Fewer
-and larger parts are better: on validation documents of AAPD two of 19,600 had a point more of every F1
-than three of 13,100, for twice the time."""
+and larger parts are better, and slower."""
 QUERIES_AT_ONCE = 1024
 FREQUENT = 1 / 16
 """Words in more than this share of the documents are multiplied as dense columns, which is faster."""
