@@ -98,3 +98,13 @@ def test_each_setting_changes_the_tail_rows_and_no_others() -> None:
         changed = rows(**settings)
         np.testing.assert_array_equal(changed[:3], plain[:3])
         assert not np.allclose(changed[3:6], plain[3:6], atol=1e-4)
+
+
+def test_single_instances_can_be_looked_at_though_the_expected_loss_draws_none() -> None:
+    corpus = labelled()
+    head = PiranHead(tail=4, n_prototype_documents=3, generations="expected")
+    head.fit(corpus.instances, corpus.targets)
+    source = head.generation_source(corpus.instances, corpus.targets)
+    assert source is not None
+    last = source.generate(np.array([2]))[0]  # of a label with one document, so with one prototype
+    assert len(np.unique(last.round(6), axis=0)) > 10
