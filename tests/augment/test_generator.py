@@ -5,7 +5,7 @@ from itertools import repeat
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -120,7 +120,6 @@ def test_directions_without_data_get_nothing() -> None:
     assert np.abs(transfer).max() < 2
 
 
-@settings(deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 10_000),
     generation=st.floats(0.01, 100),

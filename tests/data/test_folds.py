@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -18,7 +18,6 @@ def label_matrices(draw: st.DrawFn) -> csr_array:
     return csr_array(np.array(draw(st.lists(row, min_size=1, max_size=40)), dtype=np.float32))
 
 
-@settings(deadline=None, derandomize=True)
 @given(label_matrices(), st.integers(2, 5), st.integers(0, 99))
 def test_every_document_gets_one_fold_and_the_rarest_label_an_even_share(
     targets: csr_array, n_folds: int, seed: int

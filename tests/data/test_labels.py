@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -87,7 +87,6 @@ def test_an_unknown_label_names_its_document_and_the_nearest_label() -> None:
     assert "Did you mean 'editor'?" in str(error.value)
 
 
-@settings(deadline=None, derandomize=True)
 @given(label_sets)
 def test_label_sets_come_back_from_their_matrix(sets: list[list[str]]) -> None:
     space = LabelSpace.from_label_sets(sets)
@@ -96,7 +95,6 @@ def test_label_sets_come_back_from_their_matrix(sets: list[list[str]]) -> None:
     assert all(len(labels) == len(set(labels)) for labels in back)
 
 
-@settings(deadline=None, derandomize=True)
 @given(label_sets)
 def test_counts_are_the_column_sums_and_never_rise(sets: list[list[str]]) -> None:
     space = LabelSpace.from_label_sets(sets)
@@ -104,7 +102,6 @@ def test_counts_are_the_column_sums_and_never_rise(sets: list[list[str]]) -> Non
     assert (np.diff(space.counts) <= 0).all()
 
 
-@settings(deadline=None, derandomize=True)
 @given(label_sets, st.floats(0, 1, exclude_max=True))
 def test_no_tail_label_is_more_frequent_than_a_head_label(
     sets: list[list[str]], tail: float
@@ -148,7 +145,6 @@ def test_counts_in_any_order_have_their_tail_by_rarity_then_column() -> None:
     assert is_tail.tolist() == [True, False, False, True, False, False]
 
 
-@settings(deadline=None, derandomize=True)
 @given(label_sets.filter(lambda sets: len(sets) > 1), st.floats(0.05, 0.95), st.integers(0, 99))
 def test_holding_out_leaves_every_label_a_document_where_it_can(
     sets: list[list[str]], fraction: float, seed: int

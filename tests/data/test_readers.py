@@ -39,9 +39,7 @@ def test_what_is_written_is_read(format_name: str, compression: str, tmp_path: P
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(UNICODE, st.lists(LABELS, unique=True)), min_size=1, max_size=5))
 def test_any_text_survives(
     format_name: str, tmp_path: Path, rows: list[tuple[str, list[str]]]

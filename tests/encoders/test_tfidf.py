@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -122,7 +122,6 @@ def test_a_text_of_ten_thousand_words_is_encoded(encoder: TfidfEncoder) -> None:
     np.testing.assert_allclose(np.linalg.norm(instance), 1.0, atol=1e-6)
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.text(max_size=50))
 def test_any_unicode_is_encoded(text: str) -> None:
     instance = UNICODE_ENCODER.encode([text])

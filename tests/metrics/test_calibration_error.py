@@ -76,7 +76,7 @@ def test_a_score_on_the_floor_counts_as_above_it(kind: type[np.floating]) -> Non
 
 
 @given(st.lists(st.integers(0, 60), max_size=8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_batches_give_what_one_batch_gives(cuts: list[int]) -> None:
     documents = scored_documents()
     error = CalibrationError(documents.labels)
@@ -129,7 +129,6 @@ def test_one_score_that_is_no_probability_leaves_no_error() -> None:
     arrays(np.float32, (7, 3), elements=st.floats(0, 1, width=32)),
     st.integers(1, 20),
 )
-@settings(deadline=None)
 def test_errors_lie_between_zero_and_one(
     is_true: BoolArray, scores: FloatArray, n_bins: int
 ) -> None:

@@ -114,7 +114,7 @@ def test_a_perfect_ranking_reaches_a_hundred() -> None:
 
 
 @given(st.lists(st.integers(0, 60), max_size=8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_batches_give_what_one_batch_gives(cuts: list[int]) -> None:
     documents = scored_documents()
     evaluation = Evaluation(documents.labels, n_train_documents=N_TRAIN, thresholds=CUT_OFFS)
@@ -126,7 +126,7 @@ def test_any_batches_give_what_one_batch_gives(cuts: list[int]) -> None:
 
 
 @given(st.permutations(range(60)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_order_of_documents_changes_nothing(order: list[int]) -> None:
     documents = scored_documents()
     shuffled = ScoredDocuments(documents.labels, documents.targets[order], documents.scores[order])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from napkinxc import metrics as napkinxc
@@ -34,7 +34,6 @@ def test_more_places_than_labels_give_all_labels() -> None:
     assert ranking.top_k(np.zeros((3, 0)), 5).shape == (3, 0)
 
 
-@settings(deadline=None)
 @given(
     arrays(np.float32, (4, 7), elements=st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.integers(1, 9)
 )

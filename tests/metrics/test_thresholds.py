@@ -50,7 +50,6 @@ def best_by_trying(is_true: BoolArray, scores: FloatArray, objective: str) -> fl
 
 @pytest.mark.parametrize("objective", ["micro_f1", "macro_f1"])
 @given(is_true=some_targets, scores=some_scores)
-@settings(deadline=None)
 def test_the_global_cut_off_is_the_best_there_is(
     objective: module.Objective, is_true: BoolArray, scores: FloatArray
 ) -> None:
@@ -60,7 +59,6 @@ def test_the_global_cut_off_is_the_best_there_is(
 
 
 @given(is_true=some_targets, scores=some_scores)
-@settings(deadline=None)
 def test_each_label_gets_the_best_cut_off_there_is(is_true: BoolArray, scores: FloatArray) -> None:
     fallback = Thresholds.constant(SHAPE[1], 0.3)
     tuned = tune_per_label(csr_array(is_true), scores, fallback=fallback, min_positives=1)
@@ -71,7 +69,6 @@ def test_each_label_gets_the_best_cut_off_there_is(is_true: BoolArray, scores: F
 
 
 @given(is_true=some_targets, scores=some_scores, is_tail=arrays(np.bool_, SHAPE[1]))
-@settings(deadline=None)
 def test_each_group_gets_the_best_cut_off_there_is(
     is_true: BoolArray, scores: FloatArray, is_tail: BoolArray
 ) -> None:
@@ -83,7 +80,6 @@ def test_each_group_gets_the_best_cut_off_there_is(
 
 
 @given(is_true=some_targets, scores=some_scores)
-@settings(deadline=None)
 def test_the_tail_cut_off_is_the_best_for_the_sum_of_both(
     is_true: BoolArray, scores: FloatArray
 ) -> None:
@@ -112,7 +108,6 @@ def test_expected_f1_by_hand() -> None:
     assert expected_f1(np.zeros((0, 2))).tolist() == [0, 0]
 
 
-@settings(deadline=None, derandomize=True)
 @given(arrays(np.float64, SHAPE, elements=st.floats(0.01, 1)))
 def test_the_best_cut_off_is_half_of_the_expected_f1(probabilities: FloatArray) -> None:
     best = expected_f1(probabilities)
@@ -154,7 +149,7 @@ def test_a_label_whose_scores_are_all_zero_keeps_the_common_cut_off() -> None:
 
 
 @given(is_true=some_targets, scores=some_scores)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_small_blocks_change_nothing(is_true: BoolArray, scores: FloatArray) -> None:
     targets = csr_array(is_true)
     fallback = Thresholds.constant(SHAPE[1])

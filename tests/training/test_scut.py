@@ -31,7 +31,7 @@ def test_without_a_document_of_the_label_only_the_highest_margin_is_left() -> No
     assert cut([-0.3, -0.9, -0.5], [0, 0, 0]) == pytest.approx((-0.3, 0.0, -0.3))
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=12))
 def test_no_other_cut_is_better(pairs: list[tuple[int, bool]]) -> None:
     margins = np.array([margin / 4 for margin, _ in pairs])

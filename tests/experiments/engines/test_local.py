@@ -19,6 +19,16 @@ from piran.experiments.engines import InlineEngine, LocalEngine
 from piran.experiments.suite import Plan, plan_suite, run_suite
 
 
+in_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+
+
+def workers_of(process_id: int) -> list[Path]:
+    """Return the processes in which a suite runs its cells, as folders that vanish when they end."""
+    found = Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
+    folders = [Path("/proc", child) for child in found]
+    return [folder for folder in folders if "spawn_main" in (folder / "cmdline").read_text()]
+
+
 class Killer:
     """An observer that ends the process of the first cell that reports progress."""
 
@@ -35,10 +45,8 @@ class Killer:
         self.n_steps += 1
         if not self._has_killed:
             self._has_killed = True
-            for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-                command = Path(f"/proc/{child}/cmdline").read_text()
-                if "spawn_main" in command:
-                    os.kill(int(child), signal.SIGKILL)
+            for child in workers_of(os.getpid()):
+                os.kill(int(child.name), signal.SIGKILL)
 
     def ended(self, cell: Cell, *, has_failed: bool, message: str) -> None:
         (self.failed if has_failed else self.done).append(cell.name)
@@ -73,7 +81,7 @@ def test_two_processes_give_the_records_of_one(tmp_path: Path) -> None:
         assert record.settings == here[path].settings
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="finds the process in /proc")
+@in_proc
 def test_a_killed_process_costs_one_cell(tmp_path: Path) -> None:
     plan = plan_in(tmp_path, seeds=2)
     killer = Killer()
@@ -93,6 +101,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.02)
 
 
+@in_proc
 def test_a_killed_suite_goes_on_where_it_stopped(tmp_path: Path) -> None:
     suite, runs = write_everything(tmp_path, SLOW_SUITE), tmp_path / "runs"
     data = str(tmp_path / "mine")
@@ -101,12 +110,12 @@ def test_a_killed_suite_goes_on_where_it_stopped(tmp_path: Path) -> None:
         [*command, "--data", data], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     wait_for(lambda: len(list(runs.rglob("record.json"))) >= 2)
+    workers = workers_of(process.pid)
+    assert workers
     process.send_signal(signal.SIGKILL)
     process.wait()
-    time.sleep(4)  # what the suite has started must end with it
+    wait_for(lambda: not any(worker.exists() for worker in workers))  # they must end with it
     before = {path: path.stat().st_mtime_ns for path in runs.rglob("record.json")}
-    time.sleep(1.5)
-    assert set(runs.rglob("record.json")) == set(before), "a process has outlived its suite"
 
     seeds = len(before) + 3
     assert seeds < 60, "it was to be killed long before its end"
