@@ -62,7 +62,7 @@ class Prototypes:
 
     def sample(self, tail: int, n_samples: int, random: np.random.Generator) -> FloatArray:
         """Draw prototypes of the tail label at position ``tail``, shape (n_samples, feature_dim)."""
-        documents = self.members.indices[self.members.indptr[tail] : self.members.indptr[tail + 1]]
+        documents = self._documents_of(tail)
         n_drawn = min(self.n_documents, len(documents))
         if n_drawn == len(documents):
             return np.broadcast_to(
@@ -72,3 +72,18 @@ class Prototypes:
         order = random.random((n_samples, len(documents))).argpartition(n_drawn, axis=1)
         chosen = documents[order[:, :n_drawn]]  # (n_samples, q)
         return np.asarray(self.instances[chosen].mean(axis=1))  # (n_samples, feature_dim)
+
+    def sample_evenly(self, tail: int, n_samples: int, random: np.random.Generator) -> FloatArray:
+        """Draw as :meth:`sample` does, but take no document again before all had their turn."""
+        documents = self._documents_of(tail)
+        n_drawn = min(self.n_documents, len(documents))
+        n_turns = len(documents) // n_drawn  # in which no document is taken twice
+        n_rounds = -(-n_samples // n_turns)
+        order = random.random((n_rounds, len(documents))).argsort(axis=1)[:, : n_turns * n_drawn]
+        chosen = documents[order.reshape(-1, n_drawn)[:n_samples]]  # (n_samples, q)
+        return np.asarray(self.instances[chosen].mean(axis=1))  # (n_samples, feature_dim)
+
+    def _documents_of(self, tail: int) -> IntArray:
+        return np.asarray(
+            self.members.indices[self.members.indptr[tail] : self.members.indptr[tail + 1]]
+        )

@@ -35,7 +35,8 @@ class GenerationSource:
     seed: int
     shares: FloatArray | None = None
     is_expected: bool = False
-    """Every generation stands for all that its prototype could become, instead of one relation."""
+    """Every generation stands for all that its prototype could become, instead of one relation, and no
+    document becomes a prototype again before all had their turn."""
 
     def __post_init__(self) -> None:
         if self.n_generated < 1:
@@ -51,7 +52,8 @@ class GenerationSource:
 
     def _generate_one(self, position: int) -> FloatArray:
         random = np.random.default_rng((self.seed, position))
-        prototypes = self.prototypes.sample(position, self.n_generated, random)
+        sample = self.prototypes.sample_evenly if self.is_expected else self.prototypes.sample
+        prototypes = sample(position, self.n_generated, random)
         if self.relations is None:
             return prototypes
         if self.is_expected:

@@ -1,6 +1,6 @@
 """What one run of Algorithm 1 gives: an encoder, and the rows of each system on its instances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from piran.errors import ModelFolderError
 from piran.head import PiranHead
 from piran.rows import LinearRows
 from piran.storage import load_state, save_state
-from piran.types import FloatArray
+from piran.types import BoolArray, FloatArray, IntArray
 
 _ENCODER = "encoder"
 _STATE_NAME = "head"
@@ -52,6 +52,40 @@ class Member:
                 f"{(n_labels, encoder.feature_dim)}; its files are of different models."
             )
         return cls(encoder, {system: rows}, None)
+
+
+def member_folder(folder: Path, number: int) -> Path:
+    """Return where a member is kept: the first in the model's own folder."""
+    return folder / f"member-{number}" if number else folder
+
+
+def joint_history(members: Sequence[Member]) -> list[dict[str, float]]:
+    """Return the histories of all encoders as one, their epochs numbered on."""
+    history: list[dict[str, float]] = []
+    for member in members:
+        n_before, own = len(history), member.encoder.history_
+        history += [{**entry, "epoch": n_before + entry["epoch"]} for entry in own]
+    return history
+
+
+def margins_by_fold(
+    fold: IntArray,
+    is_judged: BoolArray,
+    say: Callable[[int, IntArray], Mapping[str, FloatArray]],
+) -> dict[str, FloatArray]:
+    """Return what is said of judged documents fold by fold, (n_judged, n_labels) for each system.
+
+    ``say`` takes the number of a fold and the judged documents in it, and tells what rows say of them
+    that were fitted to all other folds. ``fold`` and ``is_judged`` have the shape (n_documents,).
+    """
+    judged = np.flatnonzero(is_judged)
+    margins: dict[str, FloatArray] = {}
+    for number in range(int(fold.max()) + 1):
+        places = np.flatnonzero(fold[judged] == number)
+        for system, values in say(number, judged[places]).items():
+            shape = (len(judged), values.shape[1])
+            margins.setdefault(system, np.empty(shape, dtype=np.float32))[places] = values
+    return margins
 
 
 def mean_margins(said: Sequence[FloatArray]) -> FloatArray:

@@ -16,7 +16,13 @@ from piran.errors import ModelFolderError, NotFittedError, SettingError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Judged, Method, chosen, joined, joint_stop_reason
 from piran.methods.fusion import Fusion
-from piran.methods.member import Member, mean_margins
+from piran.methods.member import (
+    Member,
+    joint_history,
+    margins_by_fold,
+    mean_margins,
+    member_folder,
+)
 from piran.methods.views import ROWS, Margins, Views, check_views
 from piran.progress import track
 from piran.rows import LinearRows, sigmoid
@@ -138,7 +144,7 @@ class PiranClassifier(Method):
             self.members_ = [self._member(encoder, train)]
         else:
             self.members_ = self._members_without_fold(joined(train, validation))
-        self.history_ = _one_after_the_other(self.members_)
+        self.history_ = joint_history(self.members_)
         self.stop_reason_ = joint_stop_reason(*(m.encoder.stop_reason_ for m in self.members_))
         self.view_encoder_, self.views_, self.fusion_ = self.encoder_, Views(), None
 
@@ -233,15 +239,12 @@ class PiranClassifier(Method):
         self, documents: LabelledTexts, is_judged: BoolArray
     ) -> dict[str, FloatArray]:
         """Return what is said of judged documents by the member that did not learn from each."""
-        judged = chosen(documents, np.flatnonzero(is_judged))
-        fold = self._fold_of(documents, self.folds)[is_judged]
-        margins = self._no_margins(len(judged))
-        for number, member in enumerate(self.members_):
-            own = np.flatnonzero(fold == number)
-            said = member.margins(encoded(member.encoder, chosen(judged, own).texts))
-            for system, values in said.items():
-                margins[system][own] = values
-        return margins
+
+        def say(number: int, own: IntArray) -> dict[str, FloatArray]:
+            member = self.members_[number]
+            return member.margins(encoded(member.encoder, chosen(documents, own).texts))
+
+        return margins_by_fold(self._fold_of(documents, self.folds), is_judged, say)
 
     def _margins_without_fold(
         self, documents: LabelledTexts, is_judged: BoolArray
@@ -252,21 +255,15 @@ class PiranClassifier(Method):
         encoder is one that learns nothing from labels.
         """
         instances = encoded(self.encoder_, documents.texts)
-        margins = self._no_margins(int(is_judged.sum()))
-        fold = self._fold_of(documents, N_FOLDS)
-        for number in range(N_FOLDS):
-            kept = np.flatnonzero(fold != number)
-            targets, start = documents.targets[kept], self.head_.stage1_rows_
-            member = self._fit_head(self.encoder_, instances[kept], targets, start)
-            said = member.margins(instances[is_judged & (fold == number)])
-            for system, values in said.items():
-                margins[system][fold[is_judged] == number] = values
-        return margins
+        fold, start = self._fold_of(documents, N_FOLDS), self.head_.stage1_rows_
 
-    def _no_margins(self, n_documents: int) -> dict[str, FloatArray]:
-        """Return room for the margins of each system, (n_documents, n_labels)."""
-        shape = (n_documents, len(self.labels_))
-        return {system: np.empty(shape, dtype=np.float32) for system in self.members_[0].rows}
+        def say(number: int, own: IntArray) -> dict[str, FloatArray]:
+            kept = np.flatnonzero(fold != number)
+            targets = documents.targets[kept]
+            member = self._fit_head(self.encoder_, instances[kept], targets, start)
+            return member.margins(instances[own])
+
+        return margins_by_fold(fold, is_judged, say)
 
     def _scores(self, texts: Texts) -> FloatArray:
         return self._scores_of([self.name], texts, _encode)[self.name]
@@ -332,7 +329,7 @@ class PiranClassifier(Method):
         state = {"n_members": len(self.members_), VIEW_ENCODER: self.view_encoder_.name}
         save_state(folder, MEMBERS, state, {})
         for number, member in enumerate(self.members_):
-            member.save(_member_folder(folder, number), self.name)
+            member.save(member_folder(folder, number), self.name)
         self.views_.save(folder)
         if self.fusion_ is not None:
             self.fusion_.save(folder)
@@ -342,7 +339,7 @@ class PiranClassifier(Method):
     def _load(self, folder: Path) -> None:
         state = load_state(folder, MEMBERS)[0]
         try:
-            folders = [_member_folder(folder, number) for number in range(state["n_members"])]
+            folders = [member_folder(folder, number) for number in range(state["n_members"])]
             view_encoder = ENCODERS[state[VIEW_ENCODER]]
         except (KeyError, TypeError) as error:
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
@@ -419,20 +416,6 @@ def _stage1_rows(
 
 def _encode(encoder: Encoder, texts: Texts) -> FloatArray:
     return encoder.encode(texts)
-
-
-def _one_after_the_other(members: Sequence[Member]) -> list[dict[str, float]]:
-    """Return the histories of all encoders as one, their epochs numbered on."""
-    history: list[dict[str, float]] = []
-    for member in members:
-        n_before, own = len(history), member.encoder.history_
-        history += [{**entry, "epoch": n_before + entry["epoch"]} for entry in own]
-    return history
-
-
-def _member_folder(folder: Path, number: int) -> Path:
-    """Return where a member is kept: the first in the model's own folder."""
-    return folder / f"member-{number}" if number else folder
 
 
 def _keys(encoder_class: type[Encoder]) -> list[str]:
