@@ -58,6 +58,10 @@ def test_a_network_learns_from_every_loss_or_refuses_it(method: Method, loss: st
     assert np.abs(difference).max() > 1e-3
 
 
+def test_every_method_states_its_memory(method: Method) -> None:
+    assert "    Memory" in (type(method).__doc__ or "")
+
+
 def test_the_small_corpus_has_what_is_legal_but_odd() -> None:
     corpus = small_corpus()
     assert "" in corpus.texts

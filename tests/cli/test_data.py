@@ -1,6 +1,7 @@
 """``piran data``: list, show, convert."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ def test_show_prints_tables_and_the_curve(folder: Path) -> None:
     assert "training documents (N)" in printed
     assert "1 train, 1 test" in printed
     assert "head: 1 labels   tail: 1 labels" in printed
+    assert re.search(r"labels without a training document\W+0\W", printed)
 
 
 def test_show_as_json_prints_only_json(folder: Path) -> None:

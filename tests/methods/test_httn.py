@@ -149,6 +149,11 @@ def test_documents_without_a_head_label_have_no_part_in_stage_1() -> None:
     np.testing.assert_array_equal(head_scores(tail_only([2, 3, 1, 0])), expected)
 
 
+def test_the_score_of_a_head_label_is_that_of_stage_1(method: Httn) -> None:
+    scores = method.predict_scores(TEST.texts)[:, method.labels_.is_head]
+    np.testing.assert_allclose(scores, method.network_.scores(TEST.texts), atol=1e-5)
+
+
 def test_the_score_of_a_tail_label_is_the_mean_over_its_rows(method: Httn) -> None:
     assert method.tail_rows_.shape == (30, 3, 16)
     texts = TEST.texts[:10]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from piran import PiranClassifier, PiranHead
+from piran import Documents, PiranClassifier, PiranHead
 from piran.encoders.base import ENCODERS
 from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import DataError, ModelFolderError, NotFittedError, SettingError
@@ -124,6 +124,17 @@ def test_an_unknown_policy_is_refused() -> None:
 def test_one_document_is_not_enough() -> None:
     with pytest.raises(DataError, match="at least 2 documents, got 1"):
         PiranClassifier().fit(["text"], [["label"]])
+
+
+def test_documents_without_any_label_are_not_enough() -> None:
+    with pytest.raises(DataError, match="None of the 2 training documents has a label"):
+        PiranClassifier().fit(["one text", "two text"], [[], []])
+
+
+def test_validation_documents_are_some_or_not_given() -> None:
+    train = small_documents(0)
+    with pytest.raises(DataError, match="no validation document; give some, or leave"):
+        PiranClassifier().fit(train.texts, train.label_sets, validation=Documents([], []))
 
 
 def test_predicting_before_fitting_says_what_to_do() -> None:

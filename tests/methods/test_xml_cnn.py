@@ -15,6 +15,7 @@ from piran.experiments.settings import build_method
 from piran.methods.xml_cnn import XmlCnn, XmlCnnNetwork, dynamic_max_pool
 from piran.types import LabelSet
 
+PADDING = 19
 FILLERS = ("the", "of", "said", "today", "market", "new", "and", "for")
 SMALL: dict[str, Any] = {
     "embedding_dim": 16,
@@ -93,15 +94,14 @@ def network(**settings: Any) -> XmlCnnNetwork:
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"n_filters": 5, "filter_widths": (2, 3), "n_segments": 3}
     sizes |= {"hidden_dim": 6, "embedding_dropout": 0.0, "dropout": 0.0}
-    vectors = torch.randn(20, 4)
-    vectors[0] = 0
-    return XmlCnnNetwork(vectors, 3, **{**sizes, **settings}).eval()
+    return XmlCnnNetwork(torch.randn(20, 4), 3, **{**sizes, **settings}).eval()
 
 
 def padded_documents() -> tuple[Tensor, Tensor]:
+    """Documents behind whose last word stands one that has a vector and gradients like any other."""
     lengths = torch.tensor([9, 1, 4, 6])
-    token_ids = torch.randint(1, 20, (4, 9), generator=torch.Generator().manual_seed(1))
-    return token_ids.masked_fill(torch.arange(9) >= lengths[:, None], 0), lengths
+    token_ids = torch.randint(1, PADDING, (4, 9), generator=torch.Generator().manual_seed(1))
+    return token_ids.masked_fill(torch.arange(9) >= lengths[:, None], PADDING), lengths
 
 
 def test_the_batch_around_a_document_changes_nothing() -> None:
@@ -117,8 +117,8 @@ def test_padding_gets_no_gradient() -> None:
     whole = network()
     whole(token_ids, lengths).sum().backward()
     assert whole.embedding.weight.grad is not None
-    assert not whole.embedding.weight.grad[0].any()
-    assert whole.embedding.weight.grad[1:].any()
+    assert not whole.embedding.weight.grad[PADDING].any()
+    assert whole.embedding.weight.grad[:PADDING].any()
 
 
 def test_pooled_responses_by_hand() -> None:
@@ -133,6 +133,15 @@ def test_pooled_responses_by_hand() -> None:
     expected = torch.stack(responses).max().relu()
     actual = whole.pooled(torch.tensor([[3, 7, 5]]), torch.tensor([3]))
     torch.testing.assert_close(actual, expected.reshape(1, 1, 1))
+
+
+def test_labels_read_the_pooled_responses_through_the_bottleneck() -> None:
+    whole, (token_ids, lengths) = network(), padded_documents()
+    pooled = whole.pooled(token_ids, lengths).flatten(1)  # (4, 2 widths * 5 filters * 3 segments)
+    weight, bias = whole.bottleneck.weight, whole.bottleneck.bias
+    assert weight.shape == (6, 2 * 5 * 3)
+    expected = whole.classifier((pooled @ weight.T + bias).clamp(min=0))
+    torch.testing.assert_close(whole(token_ids, lengths), expected)
 
 
 @pytest.fixture(scope="module")

@@ -47,11 +47,12 @@ class AttentionXmlNetwork(nn.Module):
 class AttentionXml(NetworkSettings, Method):
     """AttentionXML: a BiLSTM, and for each label an attention of its own over its states.
 
-    One network, not the authors' sum of three. Initial states of the LSTM are zero, and each label has
-    a bias, which begins at its log-odds. Above ``max_flat_labels`` labels a shallow, wide tree bounds
-    time and memory: labels of similar documents form clusters; clusters are scored first, and attention
-    is paid only to the labels of the best clusters and, in training, to the labels of the document.
-    The authors train one network for each level of such a tree; here one network learns both.
+    One network, not the authors' sum of three, with the weights of its best epoch, not their mean over
+    many. Initial states of the LSTM are zero, and each label has a bias, which begins at its log-odds.
+    Above ``max_flat_labels`` labels a shallow, wide tree bounds time and memory: labels of similar
+    documents form clusters; clusters are scored first, and attention is paid only to the labels of the
+    best clusters and, in training, to the labels of the document. The authors train one network for each
+    level of such a tree; here one network learns both.
 
     Memory: five times the weights (gradient, two numbers of Adam, the best weights), which are
     ``n_words * embedding_dim`` and ``2 * hidden_dim * n_labels`` numbers; in a batch, some copies of

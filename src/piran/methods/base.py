@@ -92,8 +92,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
         documents is held out. ``labels`` fixes the label space; without it, it is counted here.
         """
         train_documents = Documents(list(texts), [tuple(labels) for labels in label_sets])
-        if len(train_documents) < 2:
-            raise DataError(f"Training needs at least 2 documents, got {len(train_documents)}.")
+        _check_documents(train_documents, validation)
         _check_policy(self.thresholds)
         self.labels_ = labels or LabelSpace.from_label_sets(
             label_sets, tail=self.tail, extra_names=_names(validation)
@@ -307,6 +306,17 @@ def tune_policies(
         "expected": tune_expected(targets, scores, labels.is_tail),
         "per-label": tune_per_label(targets, scores, fallback=groups, min_positives=MIN_POSITIVES),
     }
+
+
+def _check_documents(train: Documents, validation: Documents | None) -> None:
+    if len(train) < 2:
+        raise DataError(f"Training needs at least 2 documents, got {len(train)}.")
+    if not any(train.label_sets):
+        raise DataError(
+            f"None of the {len(train)} training documents has a label; give some labels."
+        )
+    if validation is not None and not len(validation):
+        raise DataError("There is no validation document; give some, or leave validation out.")
 
 
 def _check_policy(policy: str) -> None:

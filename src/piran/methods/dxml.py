@@ -47,8 +47,9 @@ class Dxml(ExtractorSettings, Method):
     labels of the training documents nearest to its place, near ones counting more. The search is exact
     (the original looks only within a cluster).
 
-    Memory beyond that of the network: n_train · label_dim numbers and the training labels, kept in the
-    model; O(n_train) for each of a block of documents that are scored.
+    Memory beyond that of the network, which is as in :class:`~piran.methods.ltmcp.Ltmcp`:
+    n_train · label_dim numbers and the training labels, kept in the model; O(n_train) for each of a
+    block of documents that are scored.
     """
 
     name: ClassVar[str] = "dxml"

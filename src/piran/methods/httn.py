@@ -82,8 +82,9 @@ class Httn(ExtractorSettings, Method):
     Fine-tuning costs O(n_ensemble · n_tail · instance_dim) for each drawn document: 10 seconds of one
     core on debtags, less than one on reuters90.
 
-    Memory beyond that of the network: n_ensemble · n_tail · instance_dim for the rows, and
-    O(n_train · instance_dim) while prototypes are drawn.
+    Memory beyond that of the network, which is as in :class:`~piran.methods.ltmcp.Ltmcp`:
+    n_ensemble · n_tail · instance_dim for the rows, and O(n_train · instance_dim) while prototypes are
+    drawn.
     """
 
     name: ClassVar[str] = "httn"

@@ -45,7 +45,8 @@ class Leap(ExtractorSettings, Method):
     original is made for images with one label each; here each label has a bias and cross-entropy of its
     own, and the variances are measured once an epoch.
 
-    Memory beyond that of the network: O(n_documents · instance_dim) while angles are measured.
+    Memory beyond that of the network, which is as in :class:`~piran.methods.ltmcp.Ltmcp`:
+    O(n_documents · instance_dim) while angles are measured.
     """
 
     name: ClassVar[str] = "leap"

@@ -33,8 +33,8 @@ class Oltr(ExtractorSettings, Method):
     the centroids of their labels. The original is made for images with one label each; here each label
     has a bias and cross-entropy of its own, and centroids are drawn to all labels of a document.
 
-    Memory beyond that of the network: n_labels · instance_dim for the memory, and
-    O(batch_size · n_labels) for distances to it.
+    Memory beyond that of the network, which is as in :class:`~piran.methods.ltmcp.Ltmcp`:
+    n_labels · instance_dim for the memory, and O(batch_size · n_labels) for distances to it.
     """
 
     name: ClassVar[str] = "oltr"

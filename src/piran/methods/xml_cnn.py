@@ -84,7 +84,7 @@ class XmlCnn(NetworkSettings, Method):
 
     Memory: five times the weights (gradient, two numbers of Adam, the best weights), most of which are
     ``n_words * embedding_dim`` word vectors; in a batch, about
-    ``3 * n_documents * length * channels`` numbers, 0.1 GB for 64 documents of 130 words, and
+    ``7 * n_documents * length * channels`` numbers, 0.1 GB for 64 documents of 130 words, and
     ``n_documents * n_labels``.
     """
 
