@@ -111,7 +111,23 @@ def test_labels_json_gives_descriptions(tmp_path: Path) -> None:
     assert load_corpus(folder).label_descriptions == {"a": "first"}
 
 
-@pytest.mark.parametrize("content", ["[]", "{", '{"a": "first"}', '{"a": {}}'])
+def test_parents_tell_of_a_label_too(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, "train.jsonl")
+    content = {
+        "a": {"name": "barge", "parents": ["b", "c", "unknown"]},
+        "b": {"name": "vessel"},
+        "c": {"name": "inland waterway transport"},
+    }
+    (folder / "labels.json").write_text(json.dumps(content))
+    described = load_corpus(folder).label_descriptions
+    assert described["a"] == "barge (vessel, inland waterway transport)"
+    assert described["b"] == "vessel"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{", '{"a": "first"}', '{"a": {}}', '{"a": {"name": "first", "parents": 7}}'],
+)
 def test_a_wrong_labels_json_is_reported(content: str, tmp_path: Path) -> None:
     folder = folder_with(tmp_path, "train.jsonl")
     (folder / "labels.json").write_text(content)

@@ -112,15 +112,19 @@ class LabelSpace:
     def texts(self) -> list[str]:
         """Return each label in words: its name, and its description where there is one.
 
-        >>> space = LabelSpace.from_label_sets([["game::board-games"]], descriptions={})
-        >>> space.texts()
-        ['game board games']
+        A name without a letter, a number in a catalogue, say, is no word beside a description.
+
+        >>> names, about = ["game::board-games", "3474"], {"3474": "international affairs"}
+        >>> LabelSpace.from_label_sets([names], descriptions=about).texts()
+        ['international affairs', 'game board games']
         """
-        words = [" ".join(WORDS.findall(name)) or name for name in self.names]
-        return [
-            f"{text}. {self.descriptions[name]}" if name in self.descriptions else text
-            for name, text in zip(self.names, words, strict=True)
-        ]
+        return [self._text(name) for name in self.names]
+
+    def _text(self, name: str) -> str:
+        words, about = " ".join(WORDS.findall(name)) or name, self.descriptions.get(name)
+        if about is None:
+            return words
+        return f"{words}. {about}" if any(letter.isalpha() for letter in words) else about
 
     def to_json(self) -> dict[str, Any]:
         """Return plain lists, as stored in a saved model."""

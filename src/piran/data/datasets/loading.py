@@ -130,7 +130,7 @@ def read_label_descriptions(folder: Path) -> dict[str, str]:
     """Return what a folder says about its labels; nothing if it has no file about them.
 
     label_descriptions.tsv holds lines ``label<TAB>description``, labels.json
-    ``{label: {"name": …}}``.
+    ``{label: {"name": …, "parents": [label, …]}}``, parents being optional.
     """
     table = folder / DESCRIPTION_FILE
     if table.is_file():
@@ -141,11 +141,21 @@ def read_label_descriptions(folder: Path) -> dict[str, str]:
 
 
 def read_label_names(path: Path, key: str) -> dict[str, str]:
-    """Return label → name from a JSON file ``{label: {key: name, …}}``."""
+    """Return label → name from a JSON file ``{label: {key: name, "parents": [label, …], …}}``.
+
+    The names of the parents, where given, stand behind a label's own in brackets: what a label belongs
+    to tells of it too.
+    """
     try:
         content = json.loads(read_text(path))
-        return {
+        names = {
             label: about[key] for label, about in content.items() if isinstance(about[key], str)
+        }
+        parents = {label: content[label].get("parents") or [] for label in names}
+        known = {label: [names[up] for up in parents[label] if up in names] for label in names}
+        return {
+            label: f"{name} ({', '.join(known[label])})" if known[label] else name
+            for label, name in names.items()
         }
     except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise DataError(
