@@ -18,6 +18,7 @@ from piran.encoders.cache import fitted_encoder, stage1_cache
 from piran.encoders.finetuned import FineTunedEncoder
 from piran.encoders.hybrid import HybridEncoder
 from piran.encoders.instance_cache import instance_cache
+from piran.encoders.pretrained import attention_for_training, find_pretrained, load_pretrained
 from piran.encoders.transformer import TransformerEncoder
 from piran.errors import MissingExtraError, ModelFolderError, NotFittedError, SettingError
 from piran.experiments.settings import build_method
@@ -176,6 +177,27 @@ def test_the_loss_can_be_chosen(tiny: Path, loss: str) -> None:
     plain = new_encoder(tiny).fit(SHORT)
     assert np.isfinite(losses).all()
     assert (losses == [entry["loss"] for entry in plain.history_]) == (loss == "bce")
+
+
+def test_attention_dropout_takes_the_place_of_the_transformers_own(tiny: Path, calm: Path) -> None:
+    own, same, none = (
+        new_encoder(tiny, attention_dropout=dropout).fit(SHORT).weights_digest_
+        for dropout in (None, 0.1, 0.0)
+    )
+    assert own == same != none
+    still = [new_encoder(calm, attention_dropout=dropout).fit(SHORT) for dropout in (None, 0.0)]
+    assert still[0].weights_digest_ == still[1].weights_digest_
+
+
+def test_attention_is_in_plain_products_in_training_alone(tiny: Path) -> None:
+    pooled, _ = load_pretrained(find_pretrained(str(tiny)), 64)
+    config = pooled.transformer.config
+    token_ids, lengths = torch.tensor([[2, 4, 6, 3], [2, 5, 3, 0]]), torch.tensor([4, 3])
+    before, fused = config._attn_implementation, pooled(token_ids, lengths)
+    with attention_for_training(pooled.transformer):
+        assert config._attn_implementation == "eager"
+        torch.testing.assert_close(pooled(token_ids, lengths), fused)
+    assert config._attn_implementation == before != "eager"
 
 
 def test_the_same_seed_gives_the_same_weights(tiny: Path) -> None:
@@ -359,6 +381,7 @@ def test_head_settings_suit_the_head() -> None:
         ({"learning_rate": -1.0}, "learning_rate must be above 0"),
         ({"classifier_learning_rate": 0.0}, "classifier_learning_rate must be above 0"),
         ({"warmup_share": 1.0}, "warmup_share must lie in 0 to 1, got 1"),
+        ({"attention_dropout": -0.1}, "attention_dropout must lie in 0 to 1, got -0.1"),
         ({"precision": "float16"}, "precision must be one of auto, float32, bfloat16"),
         ({"loss": "focl"}, "Unknown loss 'focl'"),
     ],
