@@ -18,7 +18,6 @@ from piran.experiments.config import read_suite
 from piran.experiments.engines import InlineEngine, LocalEngine
 from piran.experiments.suite import Plan, plan_suite, run_suite
 
-
 in_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 
 
