@@ -139,16 +139,20 @@ def test_a_sweep_of_another_cell_has_no_no_aug_of_the_main_one(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("values", "names"),
-    [((True, False), ("yes", "no")), (("tfidf", "bilstm"), ("tfidf", "bilstm"))],
+    [
+        ((True, False), ("yes", "no")),
+        (("tfidf", "bilstm"), ("tfidf", "bilstm")),
+        ((0.001, 0.01, 1.0), ("0.001", "0.01", "1")),  # their names would overlap
+    ],
 )
-def test_a_setting_that_is_no_number_keeps_its_order(
+def test_values_that_are_no_places_on_an_axis_stand_side_by_side(
     tmp_path: Path, values: tuple[object, ...], names: tuple[str, ...]
 ) -> None:
     sweeps = {f"s@{value}": ("s", {"setting": value}) for value in values}
     records = [made_record(name, 0, {"piran": {}}, method="piran") for name in sweeps]
     (dataset,) = read_results(write_made_suite(tmp_path, records, sweeps=sweeps)).datasets
     curve = sensitivity_data(dataset.sweeps["s"], TAIL)
-    assert (curve.values, curve.names) == ((0.0, 1.0), names)
+    assert (curve.values, curve.names) == (tuple(range(len(names))), names)
     assert [tick.get_text() for tick in draw_sensitivity(curve).get_xticklabels()] == list(names)
 
 
