@@ -71,7 +71,7 @@ def test_csv_keeps_full_numbers_in_columns_of_their_own() -> None:
 def test_html_escapes_names() -> None:
     page = as_html(TABLE)
     assert '<th class="name">&lt;D&gt;</th>' in page
-    assert "<td><strong>69.81 ± 0.32 [69.81]</strong></td>" in page
+    assert "<td><strong>69.81 ±\u00a00.32 [69.81]</strong></td>" in page
 
 
 def on_terminal(width: int) -> str:

@@ -195,7 +195,7 @@ def as_html(table: Table) -> str:
 def _html_row(row: tuple[Entry, ...], texts: set[int]) -> str:
     cells = []
     for place, entry in enumerate(row):
-        text = escape(plain_text(entry))
+        text = escape(plain_text(entry)).replace("± ", "±\u00a0")  # a line may end before it
         if place in texts:
             tag = "th" if place == 0 else "td"
             cells.append(f'<{tag} class="name">{text}</{tag}>')
