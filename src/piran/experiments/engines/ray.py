@@ -14,7 +14,7 @@ from typing import Any
 from piran.data.corpus import Corpus
 from piran.errors import DataError, MissingExtraError, SettingError
 from piran.experiments.cells import CellFailure, Outcome, ProcessDiedError, perform
-from piran.experiments.engines.base import Observer, Task
+from piran.experiments.engines.base import Observer, Task, check_counts
 from piran.experiments.memory import forget_peak
 from piran.training.runtime import set_threads
 
@@ -45,9 +45,7 @@ class RayEngine:
     def __init__(
         self, address: str | None = None, *, jobs: int | None = None, threads: int | None = None
     ) -> None:
-        for name, value in (("jobs", jobs), ("threads", threads)):
-            if value is not None and value < 1:
-                raise SettingError(f"{name} must be at least 1, got {value}.")
+        check_counts(jobs=jobs, threads=threads)
         self.address = address
         self.jobs = jobs
         self.threads = threads or 1
