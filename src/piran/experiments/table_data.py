@@ -102,6 +102,7 @@ def left_out_notes(*datasets: Iterable[SystemRuns]) -> list[str]:
     for reason, attribute in (
         ("the best epoch was the last allowed one, so they had not converged", "n_not_converged"),
         ("they failed", "n_failed"),
+        ("their records cannot be read", "n_unreadable"),
     ):
         counts: Counter[str] = Counter()
         for run in runs:
