@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from made_suite import comparison_records, write_made_suite
 from piran.cli.main import main
 
 GOOD: list[object] = [
@@ -107,3 +108,9 @@ def test_a_folder_that_is_no_model_says_so(tmp_path: Path, program: Program) -> 
     result = program("predict", tmp_path, "-")
     assert result.code == 1
     assert "not a saved model" in result.stderr
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, program: Program) -> None:
+    suite = write_made_suite(tmp_path / "made", comparison_records())
+    result = program("report", suite, "--out", tmp_path)
+    assert (result.code, result.stderr) == (1, f"piran: Is a directory: {tmp_path}\n")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from made_suite import comparison_records, write_made_suite
@@ -46,16 +47,21 @@ def test_tables_can_be_written_to_files(suite: Path, tmp_path: Path) -> None:
     assert len(names) == len(result.stdout.splitlines())
 
 
-@pytest.mark.parametrize("width", ["40", "80", "200"])
+@pytest.mark.parametrize("width", [20, 80, 200])
 def test_no_number_is_cut_on_a_narrow_terminal(
-    suite: Path, width: str, monkeypatch: pytest.MonkeyPatch
+    suite: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", width)
-    result = run(suite, "--table", "all")
-    assert "…" not in result.stdout
-    is_table = [line for line in result.stdout.splitlines() if line.startswith(("│", "┃"))]
-    assert all(line.endswith(("│", "┃")) for line in is_table)
-    assert is_table
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = run(suite, "--table", "all").stdout
+    assert "…" not in shown
+    assert {"31.00", "±1.00"} <= set(shown.split())
+    assert width == 20 or all(cell_len(line) <= width for line in shown.splitlines())
+
+
+def test_several_tables_as_csv_are_told_apart_by_their_titles(suite: Path) -> None:
+    shown = run(suite, "--table", "tail", "--table", "cost", "--format", "csv").stdout
+    assert shown.startswith("# Mean F1 on tail labels, at 0.5\nmethod,mine,")
+    assert "\n\n# Cost on mine\nmethod,training s" in shown
 
 
 @pytest.mark.parametrize(

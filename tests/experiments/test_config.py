@@ -49,8 +49,17 @@ def test_a_sweep_may_have_other_values_on_a_dataset(tmp_path: Path) -> None:
         (MINIMAL + 'name = "a/b"\n', r"cells\[1\].name: string should match pattern"),
         (
             MINIMAL + '[[sweeps]]\nname = "s"\ncell = "pirn"\nvary = { l2 = [1] }\n',
-            "sweep 's' names no cell: 'pirn'. Did you mean 'piran'?",
+            r"sweep 's' names no cell: 'pirn'. Did you mean 'piran'\?$",
         ),
+        *(
+            (
+                MINIMAL + f'[[sweeps]]\nname = "s"\ncell = "piran"\nvary = {{ l2 = {values} }}\n',
+                r"sweeps\[1\].vary.l2 must be a list of different values or 'scaled', got ",
+            )
+            for values in ("[]", "[0.1, 0.2, 0.1]", "'scald'")
+        ),
+        ("seeds = [0, -1]\n" + MINIMAL, r"seeds\[2\]: input should be greater than or equal to 0"),
+        ("seeds = true\n" + MINIMAL, "seeds: input should be a valid list, got True"),
         ("data = [", "cannot be read as TOML"),
     ],
 )

@@ -32,6 +32,12 @@ def test_a_damaged_record_is_refused(tmp_path: Path, text: str) -> None:
         RunRecord.read(tmp_path)
 
 
+def test_of_a_damaged_record_one_fault_is_named(tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text('{"format": 1}')
+    with pytest.raises(DataError, match=r"of format 1: name: Field required\.$"):
+        RunRecord.read(tmp_path)
+
+
 def test_a_missing_record_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No run record at"):
         RunRecord.read(tmp_path)

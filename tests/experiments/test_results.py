@@ -9,6 +9,7 @@ from made_suite import comparison_records, made_record, write_made_suite
 from piran.errors import DataError
 from piran.experiments.records import RunRecord
 from piran.experiments.results import Mean, read_results
+from piran.experiments.tables import comparison_tables
 
 PIRAN = {"piran": {"P@1": 80.0}}
 
@@ -52,6 +53,15 @@ def test_failed_runs_are_counted(tmp_path: Path) -> None:
     (failed / "error.json").write_text(json.dumps({**state, "versions": {}}))
     (runs,) = read_results(folder).datasets[0].cells
     assert (len(runs.records), runs.n_failed) == (1, 1)
+
+
+def test_records_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
+    folder = write_made_suite(tmp_path, [made_record("piran", seed, PIRAN) for seed in (0, 1)])
+    (folder / "mine" / "piran" / "seed-1" / "record.json").write_text("{")
+    results = read_results(folder)
+    assert results.datasets[0].cells[0].n_unreadable == 1
+    notes = comparison_tables(results)[0].notes
+    assert notes[-1] == "Runs left out because their records cannot be read: 1 of PIRAN."
 
 
 def test_points_of_a_sweep_are_no_methods(tmp_path: Path) -> None:
@@ -112,3 +122,21 @@ def test_suites_are_joined_by_dataset(tmp_path: Path) -> None:
 def test_a_folder_without_a_suite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no suite \(it has no suite.json\)"):
         read_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("suite.json", "{", r"suite\.json is damaged \(.*\); run piran bench again"),
+        ("suite.json", '{"format": 1}', r"suite\.json is not a plan of format 1"),
+        ("mine/dataset.json", "{", r"dataset\.json cannot be read \(.*\); run piran bench again"),
+        ("mine/dataset.json", "{}", r"dataset\.json cannot be read \('checksum'\)"),
+    ],
+)
+def test_damaged_files_of_a_suite_are_named(
+    tmp_path: Path, file: str, text: str, message: str
+) -> None:
+    folder = write_made_suite(tmp_path, comparison_records())
+    (folder / file).write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_results(folder)

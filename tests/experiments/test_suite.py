@@ -67,6 +67,28 @@ def test_a_misspelt_setting_stops_the_suite_before_it_starts(tmp_path: Path) -> 
         tiny_plan(tmp_path, text)
 
 
+def test_a_sweep_that_is_out_of_range_is_named(tmp_path: Path) -> None:
+    text = SUITE.replace("n_generated = [2, 4]", "n_head_labels = [2, 6]")
+    with pytest.raises(
+        SettingError, match="sweep generations on mine: n_head_labels must lie between 1 and 5"
+    ):
+        tiny_plan(tmp_path, text)
+
+
+def test_a_suite_cannot_go_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(DataError, match="runs is a file; name a folder for the suite"):
+        tiny_plan(tmp_path)
+
+
+def test_statistics_that_cannot_be_read_are_made_anew(tmp_path: Path) -> None:
+    expected = tiny_plan(tmp_path).datasets[0].statistics
+    known = tmp_path / "runs" / "mine" / "dataset.json"
+    known.parent.mkdir(parents=True)
+    known.write_text("{")
+    assert tiny_plan(tmp_path).datasets[0].statistics == expected
+
+
 def test_data_without_a_test_split_are_refused(tmp_path: Path) -> None:
     write_documents(tiny_documents(10, 0), tmp_path / "alone.jsonl")
     with pytest.raises(DataError, match="has no test split"):

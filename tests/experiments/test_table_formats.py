@@ -3,7 +3,9 @@
 import csv
 import io
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from piran.experiments.table_data import Score, Table
 from piran.experiments.table_formats import (
@@ -69,13 +71,24 @@ def test_csv_keeps_full_numbers_in_columns_of_their_own() -> None:
 def test_html_escapes_names() -> None:
     page = as_html(TABLE)
     assert '<th class="name">&lt;D&gt;</th>' in page
-    assert "<td><strong>69.81 ± 0.32 [69.81]</strong></td>" in page
+    assert "<td><strong>69.81 ±\u00a00.32 [69.81]</strong></td>" in page
+
+
+def on_terminal(width: int) -> str:
+    console = Console(width=width, file=io.StringIO(), force_terminal=True, color_system="standard")
+    console.print(terminal_table(TABLE, width))
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
 def test_a_terminal_shows_title_numbers_and_notes() -> None:
-    console = Console(width=100, file=io.StringIO(), force_terminal=True, color_system="standard")
-    console.print(terminal_table(TABLE))
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    shown = on_terminal(100)
     assert "Comparison on a_b" in shown
-    assert "\x1b[1m69.81 ± 0.32 [69.81]\x1b[0m" in shown
+    assert "\x1b[1m69.81 ±0.32 [69.81]\x1b[0m" in shown
     assert "The second." in shown
+
+
+def test_on_a_narrow_terminal_the_spread_goes_below_and_names_stay_whole() -> None:
+    lines = on_terminal(30).splitlines()
+    assert any(line.startswith("A|B & C  1,234.5") for line in lines)
+    assert any(line.rstrip().endswith("±0.32\x1b[0m") for line in lines)
+    assert all(cell_len(Text.from_ansi(line).plain) <= 30 for line in lines)

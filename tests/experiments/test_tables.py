@@ -59,6 +59,25 @@ def test_left_out_runs_are_footnotes(tmp_path: Path) -> None:
     assert texts(table)[2][6] == "65.50 ± 0.50"
 
 
+@pytest.mark.parametrize("name", ["tail", "significance"])
+def test_left_out_runs_of_all_datasets_are_counted_once(tmp_path: Path, name: str) -> None:
+    records = [
+        record
+        for dataset, n_slow in (("mine", 2), ("yours", 1))
+        for record in (
+            *comparison_records(dataset),
+            *(
+                made_record(
+                    "piran", 3 + n, {"piran": {}}, dataset=dataset, stop_reason="not converged"
+                )
+                for n in range(n_slow)
+            ),
+        )
+    ]
+    for table in tables_of(tmp_path, name, records):
+        assert table.notes[-1].endswith("so they had not converged: 3 of PIRAN.")
+
+
 def test_a_method_of_which_no_run_converged_has_no_row(tmp_path: Path) -> None:
     slow = made_record("leap", 0, {"leap": {}}, stop_reason="not converged")
     (table,) = tables_of(tmp_path, "comparison", [*comparison_records(), slow])

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from tiny_suite import tiny_plan
 
-from piran.cli.live import duration, summary_line
+from piran.cli.live import duration, shown_rows, summary_line
+from piran.experiments.cells import Cell, State
 from piran.experiments.suite import Standing
 from piran.experiments.watch import SuiteWatch
 
@@ -48,6 +49,25 @@ def test_a_failure_counts_and_can_be_tried_again(tmp_path: Path) -> None:
     assert (watch.count("failed"), watch.n_running) == (0, 1)
     watch.ended(cells[0], has_failed=True, message="DataError: no")
     assert summary_line(watch) == "1 of 2 cells done, 1 failed"
+
+
+def test_a_low_terminal_shows_what_runs_then_what_waits(tmp_path: Path) -> None:
+    piran, plain, *points = tiny_plan(tmp_path, seeds=1).cells
+    states: dict[Cell, State] = {
+        piran: "finished",
+        plain: "waiting",
+        **dict.fromkeys(points, "waiting"),
+    }
+    watch = SuiteWatch(Standing(states), 2, Clock())
+    for cell in points:
+        watch.started(cell)
+    assert shown_rows(watch, 4) == [("mine", "piran"), ("mine", "plain"), ("mine", "generations")]
+    assert shown_rows(watch, 3) == [("mine", "plain"), ("mine", "generations")]
+    assert shown_rows(watch, 2) == [("mine", "generations")]
+    watch.started(plain)
+    for cell in (*points, plain):
+        watch.ended(cell, has_failed=False, message="")
+    assert len(shown_rows(watch, 1)) == 3, "at the end all of it may scroll by"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The figures of a suite: their data worked out by hand, and every one of them drawn."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -13,9 +14,15 @@ from piran.experiments.ablation import ablation_runs
 from piran.experiments.results import SuiteResults, read_results
 from piran.plots.ablation import ablation_data, draw_ablation
 from piran.plots.f1_by_frequency import FrequencyBin
-from piran.plots.methods_by_frequency import draw_methods_by_frequency, methods_by_frequency_data
+from piran.plots.methods_by_frequency import (
+    EDGES,
+    SIZE,
+    draw_methods_by_frequency,
+    methods_by_frequency_data,
+)
 from piran.plots.sensitivity import SensitivityCurve, draw_sensitivity, sensitivity_data
 from piran.plots.setting_grid import SettingGrid, draw_setting_grid, setting_grid_data
+from piran.plots.style import new_figure
 from piran.plots.suite_figures import KINDS, save_figure, suite_figures
 from piran.plots.win_loss import draw_win_loss, win_loss_data
 
@@ -105,18 +112,47 @@ def test_a_sweep_of_another_method_has_its_name_and_no_no_aug(tmp_path: Path) ->
     assert [line.get_label() for line in ax.lines] == ["Linear"]
 
 
+def no_aug_lines(results: SuiteResults, name: str) -> list[float]:
+    """Draw a figure and return where it has a line for No-Aug."""
+    (figure,) = [one for one in suite_figures(results) if one.name == name]
+    ax = Figure().add_subplot()
+    figure.draw(ax)
+    lines = [line for line in ax.lines if line.get_label() == "No-Aug"]
+    return [float(np.asarray(line.get_ydata())[0]) for line in lines]
+
+
+def test_no_aug_is_averaged_over_the_seeds_of_the_sweep(results: SuiteResults) -> None:
+    # 69.0, 69.1 and 69.2; the sweep has the first two seeds
+    lines = no_aug_lines(results, "sensitivity-generations-mine-micro-f1")
+    assert lines == pytest.approx([69.05])
+
+
+def test_a_sweep_of_another_cell_has_no_no_aug_of_the_main_one(tmp_path: Path) -> None:
+    records, sweeps = comparison_records(), {}
+    for p in (10, 20):
+        settings = {"seed": 0, "l2": 0.7, "n_generated": p}
+        records.append(made_record(f"p@{p}", 0, {"piran": {}}, method="piran", settings=settings))
+        sweeps[f"p@{p}"] = ("p", {"n_generated": p})
+    results = read_results(write_made_suite(tmp_path, records, sweeps=sweeps))
+    assert no_aug_lines(results, "sensitivity-p-mine-micro-f1") == []
+
+
 @pytest.mark.parametrize(
     ("values", "names"),
-    [((True, False), ("yes", "no")), (("tfidf", "bilstm"), ("tfidf", "bilstm"))],
+    [
+        ((True, False), ("yes", "no")),
+        (("tfidf", "bilstm"), ("tfidf", "bilstm")),
+        ((0.001, 0.01, 1.0), ("0.001", "0.01", "1")),  # their names would overlap
+    ],
 )
-def test_a_setting_that_is_no_number_keeps_its_order(
+def test_values_that_are_no_places_on_an_axis_stand_side_by_side(
     tmp_path: Path, values: tuple[object, ...], names: tuple[str, ...]
 ) -> None:
     sweeps = {f"s@{value}": ("s", {"setting": value}) for value in values}
     records = [made_record(name, 0, {"piran": {}}, method="piran") for name in sweeps]
     (dataset,) = read_results(write_made_suite(tmp_path, records, sweeps=sweeps)).datasets
     curve = sensitivity_data(dataset.sweeps["s"], TAIL)
-    assert (curve.values, curve.names) == ((0.0, 1.0), names)
+    assert (curve.values, curve.names) == (tuple(range(len(names))), names)
     assert [tick.get_text() for tick in draw_sensitivity(curve).get_xticklabels()] == list(names)
 
 
@@ -155,6 +191,17 @@ def test_no_two_methods_look_the_same() -> None:
     looks = {(line.get_color(), str(line._dash_pattern)) for line in ax.lines}  # type: ignore[attr-defined]
     assert len(looks) == len(names), "a colour returns with another line, not with the marker alone"
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["301–1k\n(5)"]
+
+
+def test_ticks_of_many_bins_do_not_touch_beside_long_names() -> None:
+    names = [f"relations-of-document-{number}" for number in range(8)]
+    ranges = itertools.pairwise(EDGES[:13])
+    rows = [FrequencyBin(first, end - 1, 100, dict.fromkeys(names, 1.0)) for first, end in ranges]
+    figure = new_figure(SIZE)
+    ax = draw_methods_by_frequency(rows, names[0], figure.add_subplot())
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_wins_need_significance(results: SuiteResults) -> None:

@@ -50,8 +50,18 @@ def test_the_page_has_all_sections(results: SuiteResults) -> None:
         "Ranking and cost",
         "How it was made",
     ]
-    assert "On mine its tail F1 is 31.0, against 20.0 of HTTN (p = " in page
-    assert "against 10.0 of PIRAN: No-Aug" in page
+    summary = (
+        r"On mine the tail F1 of PIRAN is 31\.0, against 20\.0 of HTTN \(p = \S+\) and 10\.0 of "
+        r"PIRAN: No-Aug \(p = \S+\)\."
+    )
+    assert re.search(summary, page)
+
+
+def test_cards_are_in_the_order_of_the_datasets(tmp_path: Path) -> None:
+    records = [*comparison_records("one"), *comparison_records("two")]
+    page = suite_page(read_results(write_made_suite(tmp_path, records)))
+    cards = re.findall(r"<div><h3>(.*?)</h3>.*?<small>(.*?)</small>", page)
+    assert cards == [(f"tail F1 at 0.5, {name}", "HTTN: 20.0") for name in ("one", "two")]
 
 
 def test_calibration_has_a_section_where_records_tell_of_it(tmp_path: Path) -> None:

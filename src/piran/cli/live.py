@@ -4,37 +4,46 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.table import Table
 
 from piran.experiments.cells import Cell
-from piran.experiments.watch import Row, SuiteWatch
+from piran.experiments.watch import Row, RowName, SuiteWatch
 
 REFRESHES_A_SECOND = 2
+LINES_AROUND_ROWS = 5
+"""Title, heading, its rule, what is not shown, and where the cursor stands."""
 MAX_MESSAGE = 200
 """Letters of a message that are shown when a cell ends."""
 
 
 class _LiveTable:
-    """Renders the watch anew whenever the terminal asks."""
+    """Renders the watch anew whenever the terminal asks, no higher than the terminal."""
 
     def __init__(self, watch: SuiteWatch) -> None:
         self._watch = watch
 
-    def __rich__(self) -> Table:
-        watch = self._watch
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        names = shown_rows(self._watch, console.height - LINES_AROUND_ROWS)
         table = Table(
-            title=summary_line(watch), title_justify="left", caption_justify="left", expand=False
+            title=summary_line(self._watch),
+            title_justify="left",
+            box=SIMPLE_HEAD,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
+            expand=True,
         )
         table.add_column("dataset")
         table.add_column("cell or sweep")
         table.add_column("done", justify="right")
         table.add_column("failed", justify="right")
         table.add_column("a cell", justify="right")
-        table.add_column("now", min_width=22)
+        table.add_column("now", ratio=1, no_wrap=True)
         last = ""
-        for (dataset, name), row in watch.rows.items():
+        for dataset, name in names:
+            row = self._watch.rows[dataset, name]
             failed = f"[red]{row.n_failed}[/red]" if row.n_failed else ""
             seconds = sum(row.seconds) / len(row.seconds) if row.seconds else None
             table.add_row(
@@ -46,15 +55,34 @@ class _LiveTable:
                 _now(row),
             )
             last = dataset
-        return table
+        yield table
+        n_hidden = len(self._watch.rows) - len(names)
+        if n_hidden:
+            yield f"and {n_hidden} more, for which the terminal is too low"
+
+
+def shown_rows(watch: SuiteWatch, n_lines: int) -> list[RowName]:
+    """Return the rows that so many lines have room for: those that run, those to come, those done."""
+    if not watch.n_running and not watch.count("waiting"):  # the last picture stays, and may scroll
+        return list(watch.rows)
+    names = sorted(
+        watch.rows, key=lambda name: (not watch.rows[name].running, not watch.rows[name].n_waiting)
+    )
+    shown: set[RowName] = set()
+    for name in names:
+        n_lines -= max(len(watch.rows[name].running), 1)
+        if n_lines >= 0:
+            shown.add(name)
+    return [name for name in watch.rows if name in shown]
 
 
 class _Lines:
-    """Passes everything on to the watch and prints a line when a cell ends."""
+    """Passes everything on to the watch and prints a line when a cell ends, or when it fails."""
 
-    def __init__(self, watch: SuiteWatch, console: Console) -> None:
+    def __init__(self, watch: SuiteWatch, console: Console, *, only_failures: bool) -> None:
         self._watch = watch
         self._console = console
+        self._only_failures = only_failures
 
     def started(self, cell: Cell) -> None:
         self._watch.started(cell)
@@ -64,6 +92,8 @@ class _Lines:
 
     def ended(self, cell: Cell, *, has_failed: bool, message: str) -> None:
         self._watch.ended(cell, has_failed=has_failed, message=message)
+        if self._only_failures and not has_failed:
+            return
         what = "FAILED" if has_failed else "done"
         about = f" ({shortened(message)})" if message else ""
         line = f"{what}: {cell.title}{about}; {summary_line(self._watch)}"
@@ -71,14 +101,14 @@ class _Lines:
 
 
 @contextmanager
-def suite_shown(watch: SuiteWatch) -> Iterator[SuiteWatch | _Lines]:
+def suite_shown(watch: SuiteWatch) -> Iterator[_Lines]:
     """Give an observer for a suite; what it hears is shown on standard error."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines(watch, console)
+        yield _Lines(watch, console, only_failures=False)
         return
     with Live(_LiveTable(watch), console=console, refresh_per_second=REFRESHES_A_SECOND):
-        yield watch
+        yield _Lines(watch, console, only_failures=True)
 
 
 def summary_line(watch: SuiteWatch) -> str:

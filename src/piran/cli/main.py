@@ -68,3 +68,7 @@ def main() -> None:
     except BrokenPipeError:
         # The reader has gone (head, less); what is left in the buffer must not fail once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # a path that cannot be read or written, a disk that is full
+        place = error.filename2 or error.filename  # the second is where something was to be put
+        print(f"piran: {error.strerror or error}{f': {place}' if place else ''}", file=sys.stderr)
+        sys.exit(1)

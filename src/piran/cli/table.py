@@ -9,8 +9,6 @@ from piran.errors import DataError, SettingError, UnknownNameError
 from piran.registry import suggestion
 
 if TYPE_CHECKING:
-    from rich.table import Table as TerminalTable
-
     from piran.experiments.table_data import Table
 
 TERMINAL = "terminal"
@@ -57,7 +55,7 @@ def table(
     - `piran table results/debtags results/reuters90 --table all --format latex --out tables`
     """
     from piran.experiments.results import read_results
-    from piran.experiments.table_formats import FORMATS, terminal_table
+    from piran.experiments.table_formats import FORMATS
     from piran.experiments.tables import suite_tables
 
     if form != TERMINAL and form not in FORMATS:
@@ -71,23 +69,22 @@ def table(
         _write(found, "markdown" if form == TERMINAL else form, out)
     elif form == TERMINAL:
         for one in found:
-            _print(terminal_table(one))
+            _print(one)
     else:
-        print("\n".join(FORMATS[form](one) for one in found), end="")
+        is_titled = form == "csv" and len(found) > 1  # the other forms have titles of their own
+        titles = [f"# {one.title}\n" if is_titled else "" for one in found]
+        texts = [FORMATS[form](one) for one in found]
+        print("\n".join(map("".join, zip(titles, texts, strict=True))), end="")
 
 
-def _print(drawn: "TerminalTable") -> None:
-    """Print a table as wide as the terminal, or as its numbers need, so that none of them is cut."""
+def _print(table: "Table") -> None:
     from rich.console import Console
-    from rich.segment import Segment
+
+    from piran.experiments.table_formats import terminal_table
 
     console = Console()
-    while True:
-        lines = Segment.split_lines(console.render(drawn))
-        needed = max(map(Segment.get_line_length, lines))
-        if needed <= console.width:
-            break
-        console.width = needed
+    drawn = terminal_table(table, console.width)
+    console.width = max(console.width, drawn.__rich_measure__(console, console.options).minimum)
     console.print(drawn, "")
 
 

@@ -7,9 +7,18 @@ on every dataset with every seed. The suites of the project are found by name, a
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from piran.errors import SettingError, UnknownNameError
 from piran.registry import suggestion
@@ -21,7 +30,16 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9 _.+-]*$"
 """Names become folders."""
 
 Settings = dict[str, Any]
-Values = list[Any] | Literal["scaled"]
+
+
+def _checked_values(given: object) -> object:
+    is_list = isinstance(given, list) and 0 < len({str(value) for value in given}) == len(given)
+    if is_list or given == SCALED:
+        return given
+    raise ValueError(f"must be a list of different values or {SCALED!r}, got {given!r}.")
+
+
+Values = Annotated[list[Any] | Literal["scaled"], BeforeValidator(_checked_values)]
 
 
 class _Part(BaseModel):
@@ -80,7 +98,7 @@ class Suite(_Part):
     description: str = ""
     data: list[str] = Field(min_length=1)
     """Datasets' names or paths; paths are relative to where the suite is started."""
-    seeds: list[int] = list(range(DEFAULT_SEEDS))
+    seeds: list[NonNegativeInt] = list(range(DEFAULT_SEEDS))
     """In the file also a number N, for 0 … N-1."""
     settings: Settings = {}
     """Of every cell; each method must know them."""
@@ -94,7 +112,7 @@ class Suite(_Part):
     @field_validator("seeds", mode="before")
     @classmethod
     def _as_list(cls, value: object) -> object:
-        return list(range(value)) if isinstance(value, int) else value
+        return list(range(value)) if type(value) is int else value
 
     @model_validator(mode="after")
     def _check(self) -> "Suite":
@@ -102,13 +120,13 @@ class Suite(_Part):
         names = titles + [sweep.name for sweep in self.sweeps]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"the name {name!r} is given {names.count(name)} times")
+                raise ValueError(f"the name {name!r} is given {names.count(name)} times.")
         named = [(f"sweep {sweep.name!r}", sweep.cell) for sweep in self.sweeps]
         for who, cell in [*named, ("main", self.main)]:
             if cell and cell not in titles:
                 raise ValueError(f"{who} names no cell: {cell!r}. {suggestion(cell, titles)}")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds must be different numbers, at least one, got {self.seeds}")
+            raise ValueError(f"seeds must be different numbers, at least one, got {self.seeds}.")
         return self
 
     @property
@@ -159,7 +177,8 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"{_place(first['loc'][:-1])} lacks the key {first['loc'][-1]!r}."
     if first["type"] == "value_error":
-        return f"{first['ctx']['error']}."
+        where = f"{place} " if first["loc"] else ""
+        return f"{where}{first['ctx']['error']}"
     return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}, got {given!r}."
 
 

@@ -135,14 +135,21 @@ class RunRecord(_Part):
         file = path / RECORD_NAME if path.is_dir() else path
         try:
             return cls.model_validate(json.loads(file.read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise DataError(
                 f"No run record at {file}; give a run's folder or its {RECORD_NAME}."
             ) from None
-        except (ValidationError, ValueError) as error:
+        except ValueError as error:
+            reason = _first_of(error) if isinstance(error, ValidationError) else error
             raise DataError(
-                f"{file} is not a run record of format {RECORD_FORMAT}: {error}"
+                f"{file} is not a run record of format {RECORD_FORMAT}: {reason}."
             ) from error
+
+
+def _first_of(error: ValidationError) -> str:
+    """Return the first of the errors and its place: labels.names: Field required."""
+    first = error.errors()[0]
+    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
 
 
 def _compact(value: object) -> str:

@@ -4,7 +4,6 @@ Runs that did not converge are left out and counted. Runs are averaged only if n
 differs between them.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 
 from piran.errors import DataError
 from piran.experiments.cells import as_json, failure_in, finished_record
-from piran.experiments.records import RunRecord, SystemScores
+from piran.experiments.records import RECORD_NAME, RunRecord, SystemScores
 from piran.experiments.settings import completed_settings
-from piran.experiments.suite import DATASET_FILE, read_plan
+from piran.experiments.suite import DATASET_FILE, read_plan, read_statistics
 
 NOT_CONVERGED = "not converged"
 
@@ -47,6 +46,8 @@ class SystemRuns:
     """Converged ones, by seed."""
     n_not_converged: int = 0
     n_failed: int = 0
+    n_unreadable: int = 0
+    """Runs whose record is damaged."""
     point: Mapping[str, Any] = field(default_factory=dict)
     """Values of the varied settings, for a point of a sweep."""
     subset: str | None = None
@@ -181,12 +182,12 @@ def _read_suite_results(folder: Path) -> SuiteResults:
 
 
 def _read_dataset(folder: Path, cells: Sequence[Mapping[str, Any]]) -> DatasetResults:
-    statistics = json.loads((folder / DATASET_FILE).read_text(encoding="utf-8"))
+    statistics = read_statistics(folder)
     methods: list[SystemRuns] = []
     sweeps: dict[str, list[SystemRuns]] = {}
     for cell in cells:
         runs = _read_runs(folder / cell["name"], cell)
-        _check_alike(runs, folder, str(statistics["checksum"]))
+        _check_alike(runs, folder, statistics["checksum"])
         group = methods if cell["sweep"] is None else sweeps.setdefault(cell["sweep"], [])
         group.append(runs)
     return DatasetResults(
@@ -208,6 +209,7 @@ def _read_runs(folder: Path, cell: Mapping[str, Any]) -> SystemRuns:
         records=converged,
         n_not_converged=len(records) - len(converged),
         n_failed=sum(failure_in(place) is not None for place in places),
+        n_unreadable=sum((place / RECORD_NAME).is_file() for place in places) - len(records),
         point=cell["point"],
     )
 

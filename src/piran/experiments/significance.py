@@ -78,10 +78,16 @@ def _table(results: SuiteResults, metric: str) -> Table:
         "paper, and Welch's. The rival is the baseline with the best mean, then No-Aug.",
         *_missing_notes(found),
         *_paper_notes(results, metric),
-        *left_out_notes([runs for contest in found for runs in (contest.main, contest.rival)]),
+        *left_out_notes(*(_runs_on(dataset, found) for dataset in results.datasets)),
     ]
     title = f"Significance, {metric_name(metric)}"
     return Table("significance", title, columns, tuple(rows), tuple(notes))
+
+
+def _runs_on(dataset: DatasetResults, found: list[Contest]) -> list[SystemRuns]:
+    """Return all that contend on a dataset."""
+    here = [contest for contest in found if contest.dataset == dataset.name]
+    return [runs for contest in here for runs in (contest.main, contest.rival)]
 
 
 def _row(contest: Contest, runs: SystemRuns, metric: str, seeds: list[int]) -> Row:

@@ -6,6 +6,7 @@ The folder of a suite holds ``suite.json`` (the plan, for tables and figures), a
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,8 @@ def plan_suite(
     ``sources`` and ``seeds`` (a number N: 0 … N-1) take the place of the suite's own. ``folder`` is
     looked into for what is known about the datasets.
     """
+    if folder.is_file():
+        raise DataError(f"{folder} is a file; name a folder for the suite.")
     if seeds is not None:
         suite = _with_seeds(suite, seeds)
     wanted = sources or [DataSource(name) for name in suite.data]
@@ -161,7 +164,7 @@ def read_plan(folder: Path) -> dict[str, Any]:
     """Read ``suite.json``: name, description and, by dataset, the cells in their order."""
     try:
         state = json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise DataError(
             f"{folder} holds no suite (it has no {PLAN_FILE}); give the folder of a suite that "
             "piran bench has begun."
@@ -170,9 +173,20 @@ def read_plan(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"{folder / PLAN_FILE} is damaged ({error}); run piran bench again."
         ) from error
-    if not isinstance(state, dict) or state.get("format") != PLAN_FORMAT:
+    is_plan = isinstance(state, dict) and state.get("format") == PLAN_FORMAT
+    if not is_plan or not {"name", "description", "main", "datasets"} <= state.keys():
         raise DataError(f"{folder / PLAN_FILE} is not a plan of format {PLAN_FORMAT}.")
-    return state
+    return dict(state)
+
+
+def read_statistics(folder: Path) -> Statistics:
+    """Read the ``dataset.json`` in the folder of a dataset."""
+    path = folder / DATASET_FILE
+    try:
+        statistics = json.loads(path.read_text(encoding="utf-8"))
+        return {**statistics, "checksum": str(statistics["checksum"])}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{path} cannot be read ({error}); run piran bench again.") from error
 
 
 def _plan_of(plan: Plan, dataset: str) -> list[dict[str, Any]]:
@@ -193,16 +207,15 @@ def _planned_dataset(source: DataSource, folder: Path) -> PlannedDataset:
         )
     if Path(source.name_or_path).exists():  # relative paths are the caller's, not the workers'
         source = replace(source, name_or_path=str(Path(source.name_or_path).resolve()))
-    return PlannedDataset(source, _statistics(corpus, folder / corpus.name / DATASET_FILE))
+    return PlannedDataset(source, _statistics(corpus, folder / corpus.name))
 
 
-def _statistics(corpus: Corpus, known: Path) -> Statistics:
+def _statistics(corpus: Corpus, folder: Path) -> Statistics:
     """Return the statistics of a corpus, from the file if it is of the same texts and labels."""
-    checksum = corpus.checksum()
-    if known.is_file():
-        statistics: Statistics = json.loads(known.read_text(encoding="utf-8"))
-        if statistics.get("checksum") == checksum:
-            return statistics
+    with suppress(DataError):
+        known = read_statistics(folder)
+        if known["checksum"] == corpus.checksum():
+            return known
     return corpus_statistics(corpus).to_json()
 
 
@@ -224,8 +237,15 @@ def _is_taken(spec: CellSpec | SweepSpec, number: int) -> bool:
 
 def _points(suite: Suite, sweep: SweepSpec, dataset: PlannedDataset, seed: int) -> Iterator[Cell]:
     spec = suite.cell(sweep.cell)
-    for point in sweep_points(sweep.vary_on(dataset.name), dataset.statistics):
-        settings = {**sweep.settings, **point_settings(point, dataset.statistics)}
+    try:
+        points = [
+            (point, {**sweep.settings, **point_settings(point, dataset.statistics)})
+            for point in sweep_points(sweep.vary_on(dataset.name), dataset.statistics)
+        ]
+    except PiranError as error:
+        where = f"Suite {suite.name}, sweep {sweep.name} on {dataset.name}"
+        raise SettingError(f"{where}: {error}") from error
+    for point, settings in points:
         yield _cell(suite, spec, dataset, seed, more=settings, sweep=sweep, point=point)
 
 

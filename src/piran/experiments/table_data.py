@@ -1,5 +1,6 @@
 """A table as data: numbers with their spread, the best marked, the paper's beside them, and notes."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -93,15 +94,19 @@ def paper_note(rows: Iterable[Row]) -> list[str]:
     )
 
 
-def left_out_notes(systems: Iterable[SystemRuns]) -> list[str]:
-    """Say which runs are not in the numbers, and why."""
-    runs = {system.cell: system for system in systems}
+def left_out_notes(*datasets: Iterable[SystemRuns]) -> list[str]:
+    """Say which runs of the systems on each dataset are not in the numbers, and why."""
+    # A cell and its reference points are the same runs
+    runs = [run for systems in datasets for run in {s.cell: s for s in systems}.values()]
     notes = []
     for reason, attribute in (
         ("the best epoch was the last allowed one, so they had not converged", "n_not_converged"),
         ("they failed", "n_failed"),
+        ("their records cannot be read", "n_unreadable"),
     ):
-        counts = {display_name(cell): getattr(system, attribute) for cell, system in runs.items()}
+        counts: Counter[str] = Counter()
+        for run in runs:
+            counts[display_name(run.cell)] += getattr(run, attribute)
         missing = [f"{count} of {name}" for name, count in counts.items() if count]
         if missing:
             notes.append(f"Runs left out because {reason}: {', '.join(missing)}.")

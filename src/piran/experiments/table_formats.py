@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from html import escape
 
+from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.table import Table as TerminalTable
 from rich.text import Text
@@ -47,34 +48,52 @@ def plain_text(entry: Entry) -> str:
     return f"{entry.shown}{spread}{theirs}"
 
 
-def terminal_table(table: Table) -> TerminalTable:
-    """Return a table for rich, the best in bold, notes below."""
+def terminal_table(table: Table, width: int) -> TerminalTable:
+    """Return a table for rich, the best in bold, notes below.
+
+    It is no wider than ``width`` letters, unless its words and numbers are: none of them is cut.
+    """
+    widths, gap = _fitted(table, width)
     drawn = TerminalTable(
         title=table.title,
         title_justify="left",
         caption="\n".join(table.notes) or None,
         caption_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, gap - 1, 0, 0),  # the box adds one
     )
     texts = _text_columns(table)
-    for place, column in enumerate(table.columns):
-        is_text = place in texts  # names must stay whole; numbers can break before their spread
-        drawn.add_column(
-            Text(column),
-            justify="left" if is_text else "right",
-            no_wrap=is_text,
-            min_width=_longest_word(table, place),
-        )
+    for place, name in enumerate(table.columns):
+        is_text = place in texts
+        drawn.add_column(Text(name), justify="left" if is_text else "right", width=widths[place])
     for row in table.rows:
         drawn.add_row(
-            *(Text(plain_text(entry), "bold" if _is_best(entry) else "") for entry in row)
+            *(Text(_terminal_text(entry), "bold" if _is_best(entry) else "") for entry in row)
         )
     return drawn
 
 
-def _longest_word(table: Table, place: int) -> int:
-    """Return the letters that a column needs so that no number is cut."""
-    texts = [table.columns[place], *(plain_text(row[place]) for row in table.rows)]
-    return max((cell_len(word) for text in texts for word in text.split()), default=0)
+def _terminal_text(entry: Entry) -> str:
+    """Return an entry of which a narrow column puts the spread below, with its sign."""
+    return plain_text(entry).replace(" ± ", " ±")
+
+
+def _fitted(table: Table, width: int) -> tuple[list[int], int]:
+    """Return the width of each column, in one line where there is room for it, and the gap between."""
+    names = _text_columns(table)
+    columns = [
+        [name, *(_terminal_text(row[place]) for row in table.rows)]
+        for place, name in enumerate(table.columns)
+    ]
+    widths = [max(map(cell_len, texts)) for texts in columns]
+    least = [max(cell_len(word) for text in texts for word in text.split()) for texts in columns]
+    gap = 2 if sum(least) + 2 * len(least) <= width else 1
+    while sum(widths) + gap * len(widths) > width and widths != least:
+        # Numbers first: names are easier to read in one line
+        ranks = [(widths[p] > least[p], p not in names, widths[p]) for p in range(len(widths))]
+        widths[ranks.index(max(ranks))] -= 1
+    return widths, gap
 
 
 def markdown(table: Table) -> str:
@@ -176,7 +195,7 @@ def as_html(table: Table) -> str:
 def _html_row(row: tuple[Entry, ...], texts: set[int]) -> str:
     cells = []
     for place, entry in enumerate(row):
-        text = escape(plain_text(entry))
+        text = escape(plain_text(entry)).replace("± ", "±\u00a0")  # a line may end before it
         if place in texts:
             tag = "th" if place == 0 else "td"
             cells.append(f'<{tag} class="name">{text}</{tag}>')

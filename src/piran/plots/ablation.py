@@ -69,6 +69,6 @@ def draw_ablation(rows: Sequence[AblationBar], ax: "Axes | None" = None) -> "Axe
     ax.set_xlim(0, ROOM_FOR_NUMBERS * longest)
     metric = metric_name(rows[0].metric) if rows else ""
     has_control = any(row.is_control for row in rows)
-    ax.set_xlabel(f"{metric}, %" + ("     * control" if has_control else ""))
+    ax.set_xlabel(f"{metric}, %" + (" (* control)" if has_control else ""))
     ax.tick_params(axis="y", length=0)
     return ax

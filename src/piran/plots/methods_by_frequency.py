@@ -15,7 +15,7 @@ from piran.plots.style import AFTER, BEFORE, COLOURS, axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = (8.4, 4.2)
+SIZE = (8.4, 4.8)
 MARKERS = "svD^<>Pp*hX"
 OTHERS = [COLOURS[name] for name in ("green", "vermilion", "purple", "sky")]
 """Yellow is too pale for a thin line on paper."""
@@ -80,8 +80,9 @@ def draw_methods_by_frequency(
     ax.set_ylim(bottom=0)
     ax.grid(axis="y")
     ax.legend(
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),  # above: beside, long names would leave no room for the bins
+        ncols=3,
         frameon=False,
         fontsize="small",
         handlelength=3,  # so that dashes can be told from a line

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from piran.experiments.names import display_name, metric_name
@@ -11,6 +12,9 @@ from piran.plots.style import AFTER, BEFORE, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+MAX_TICKS = 12
+"""So many names fit side by side."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,8 @@ class SensitivityCurve:
     setting: str
     metric: str
     values: tuple[float, ...]
-    """Where the points stand: the setting's values, or 0, 1, … where they are no numbers."""
+    """Where the points stand: the setting's values, or 0, 1, … where those are no numbers or lie too
+    close together for their names."""
     names: tuple[str, ...]
     """The setting's values as they are written."""
     means: tuple[float, ...]
@@ -47,12 +52,24 @@ def sensitivity_data(
         points[0].method,
         setting,
         metric,
-        tuple(float(value) for value in (values if is_number else range(len(values)))),
+        _places(values if is_number else []) or tuple(map(float, range(len(values)))),
         tuple(value_name(value) for value in values),
         tuple(mean.value for mean in means),
         tuple(mean.deviation or 0.0 for mean in means),
         reference,
     )
+
+
+def _places(values: Sequence[float]) -> tuple[float, ...]:
+    """Return where numbers in their order stand on an axis; nowhere if they do not all fit.
+
+    >>> _places([10, 20, 30]), _places([0.001, 0.01, 0.1, 1.0])
+    ((10.0, 20.0, 30.0), ())
+    """
+    gaps = [after - before for before, after in pairwise(values)]
+    if gaps and min(gaps) * MAX_TICKS < values[-1] - values[0]:
+        return ()
+    return tuple(map(float, values))
 
 
 def draw_sensitivity(curve: SensitivityCurve, ax: "Axes | None" = None) -> "Axes":

@@ -1,7 +1,7 @@
 """All figures of a suite: which there are, what they say, and how they become files."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from piran.experiments.names import display_name, metric_name
 from piran.experiments.records import LabelTable
 from piran.experiments.results import DatasetResults, SuiteResults, SystemRuns
 from piran.experiments.sensitivity import N_HEAD_LABELS
+from piran.experiments.settings import completed_settings
 from piran.plots.ablation import ablation_data, draw_ablation
 from piran.plots.label_frequency import draw_label_frequency, label_frequency_data
 from piran.plots.methods_by_frequency import (
@@ -121,9 +122,7 @@ def _curves(
     # With the number of head labels the tail changes, so that its F1 cannot be compared
     metrics = (F1_SCORE, MACRO if N_HEAD_LABELS in points[0].point else TAIL)
     for metric in metrics:
-        main = dataset.cell(results.main)
-        is_of_main = main is not None and main.method == points[0].method
-        reference = _no_aug_level(main, metric) if is_of_main else None
+        reference = _no_aug_level(dataset.cell(results.main), points, metric)
         curve = sensitivity_data(points, metric, reference)
         yield SuiteFigure(
             "sensitivity",
@@ -192,10 +191,24 @@ KINDS: dict[str, Callable[[SuiteResults], Iterator[SuiteFigure]]] = {
 """What ``piran plot`` can draw, in its order."""
 
 
-def _no_aug_level(main: SystemRuns | None, metric: str) -> float | None:
+def _no_aug_level(
+    main: SystemRuns | None, points: Sequence[SystemRuns], metric: str
+) -> float | None:
+    """Return what the main cell has without augmentation, if the points are of it, at their seeds."""
     if main is None or NO_AUG not in main.records[0].systems:
         return None
-    return main.reference(NO_AUG).mean(metric).value
+    if main.method != points[0].method or _fixed(main, points[0]) != _fixed(points[0], points[0]):
+        return None
+    seeds = {seed for runs in points for seed in runs.seeds}
+    records = tuple(record for record in main.records if record.seed in seeds)
+    return replace(main, records=records).reference(NO_AUG).mean(metric).value if records else None
+
+
+def _fixed(runs: SystemRuns, point: SystemRuns) -> dict[str, Any]:
+    """Return the settings of runs that the sweep of a point leaves as they are."""
+    varied = {"seed", "references", "tail", *point.point}
+    settings = completed_settings(runs.method, runs.records[0].settings)
+    return {key: value for key, value in settings.items() if key not in varied}
 
 
 def _label_space(labels: LabelTable) -> LabelSpace:

@@ -61,12 +61,25 @@ def suite_page(results: SuiteResults) -> str:
 
 def _sentences(results: SuiteResults) -> Iterator[str]:
     """Say how the main method did on the tail labels of each dataset."""
-    for contest in contests(results, TAIL_METRIC):
-        main, rival = (runs.mean(TAIL_METRIC).value for runs in (contest.main, contest.rival))
+    for dataset, found in _by_dataset(results).items():
+        main = found[0].main.mean(TAIL_METRIC).value
+        rivals = [
+            f"{contest.rival.mean(TAIL_METRIC).value:.1f} of {display_name(contest.rival.name)}"
+            f"{_p_text(contest)}"
+            for contest in found
+        ]
         yield (
-            f"On {contest.dataset} its tail F1 is {main:.1f}, against {rival:.1f} of "
-            f"{display_name(contest.rival.name)}{_p_text(contest)}."
+            f"On {dataset} the tail F1 of {display_name(results.main)} is {main:.1f}, against "
+            f"{_listed(rivals)}."
         )
+
+
+def _by_dataset(results: SuiteResults) -> dict[str, list[Contest]]:
+    """Return the contests on each dataset, the strongest baseline first."""
+    found: dict[str, list[Contest]] = {}
+    for contest in contests(results, TAIL_METRIC):
+        found.setdefault(contest.dataset, []).append(contest)
+    return found
 
 
 def _p_text(contest: Contest) -> str:
@@ -79,9 +92,9 @@ def _p_text(contest: Contest) -> str:
 def _cards(results: SuiteResults) -> str:
     """Return the tail F1 on the first datasets, each with that of the rival."""
     cards = []
-    for contest in {c.dataset: c for c in reversed(contests(results, TAIL_METRIC))}.values():
+    for dataset, (contest, *_) in _by_dataset(results).items():
         main, rival = (runs.mean(TAIL_METRIC).value for runs in (contest.main, contest.rival))
-        title = escape(f"{metric_name(TAIL_METRIC)}, {contest.dataset}")
+        title = escape(f"{metric_name(TAIL_METRIC)}, {dataset}")
         below = escape(f"{display_name(contest.rival.name)}: {rival:.1f}")
         cards.append(f"<div><h3>{title}</h3><b>{main:.1f}</b><small>{below}</small></div>")
     return "\n".join(cards[:MAX_CARDS])
@@ -111,7 +124,8 @@ def _figures(figures: Sequence[SuiteFigure]) -> str:
     """Return figures two by two, wide ones alone."""
     narrow = [_figure(figure) for figure in figures if figure.kind not in WIDE]
     parts = [
-        f'<div style="max-width: {figure.size[0] * PIXELS_PER_INCH:.0f}px">{_figure(figure)}</div>'
+        f'<div class="wide" style="max-width: {figure.size[0] * PIXELS_PER_INCH:.0f}px">'
+        f"{_figure(figure)}</div>"
         for figure in figures
         if figure.kind in WIDE
     ]
@@ -134,7 +148,8 @@ def _origin(results: SuiteResults) -> str:
             if runs.records:
                 settings = {k: v for k, v in runs.records[0].settings.items() if k != "seed"}
                 title = escape(f"{display_name(runs.cell)} on {dataset.name}")
-                seeds = escape(f"seeds {_listed([str(seed) for seed in runs.seeds])}")
+                names = _listed([str(seed) for seed in runs.seeds])
+                seeds = f"seed{'s' if len(runs.seeds) > 1 else ''} {names}"
                 panels.append(
                     f"<details><summary>{title}, {seeds}</summary>{facts_table(settings)}</details>"
                 )

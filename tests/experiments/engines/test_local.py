@@ -61,6 +61,8 @@ def plan_in(folder: Path, *, seeds: int) -> Plan:
 def test_there_must_be_a_process() -> None:
     with pytest.raises(SettingError, match="jobs must be at least 1, got 0"):
         LocalEngine(0)
+    with pytest.raises(SettingError, match="threads must be at least 1, got 0"):
+        LocalEngine(1, threads=0)
 
 
 def test_several_processes_compute_with_one_thread_each() -> None:

@@ -86,3 +86,18 @@ def test_a_running_cluster_is_found_by_its_address(tmp_path: Path, cluster: str)
 def test_a_wrong_address_is_explained(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"No Ray cluster answers at '127\.0\.0\.1:1'"):
         run_suite(plan_in(tmp_path), tmp_path / "runs", RayEngine("127.0.0.1:1"))
+
+
+@needs_ray
+def test_a_cluster_that_has_ended_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # what "auto" finds
+    with pytest.raises(DataError, match=r"No Ray cluster answers at 'auto'"):
+        run_suite(plan_in(tmp_path), tmp_path / "runs", RayEngine("auto"))
+
+
+@needs_ray
+def test_more_threads_than_a_machine_has_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"threads must be at most \d+, .* got 100000"):
+        run_suite(plan_in(tmp_path), tmp_path / "runs", RayEngine(threads=100_000))

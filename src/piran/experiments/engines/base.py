@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from piran.data.corpus import Corpus
+from piran.errors import SettingError
 from piran.experiments.cells import Cell, DataSource, Outcome, perform
 from piran.experiments.memory import forget_peak
 
@@ -54,6 +55,13 @@ class Engine(Protocol):
 
     def n_at_once(self) -> int:
         """Return how many tasks run at a time."""
+
+
+def check_counts(**counts: int | None) -> None:
+    """Refuse counts of processes or threads below 1; None stands for a default."""
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise SettingError(f"{name} must be at least 1, got {count}.")
 
 
 def run_task(task: Task) -> Outcome:

@@ -8,9 +8,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from piran.errors import SettingError
 from piran.experiments.cells import CellFailure, Outcome, ProcessDiedError
-from piran.experiments.engines.base import Observer, Task
+from piran.experiments.engines.base import Observer, Task, check_counts
 from piran.experiments.engines.worker import Ended, Message, work
 from piran.training.runtime import prepare_environment
 
@@ -25,8 +24,7 @@ class LocalEngine:
     """
 
     def __init__(self, jobs: int = 1, threads: int | None = None) -> None:
-        if jobs < 1:
-            raise SettingError(f"jobs must be at least 1, got {jobs}.")
+        check_counts(jobs=jobs, threads=threads)
         self.jobs = jobs
         self.threads = 1 if threads is None and jobs > 1 else threads
 

@@ -2,10 +2,11 @@
 
 import os
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from piran.data.corpus import Corpus
 from piran.errors import DataError, MissingExtraError, SettingError
 from piran.experiments.cells import CellFailure, Outcome, ProcessDiedError, perform
-from piran.experiments.engines.base import Observer, Task
+from piran.experiments.engines.base import Observer, Task, check_counts
 from piran.experiments.memory import forget_peak
 from piran.training.runtime import set_threads
 
@@ -44,9 +45,7 @@ class RayEngine:
     def __init__(
         self, address: str | None = None, *, jobs: int | None = None, threads: int | None = None
     ) -> None:
-        for name, value in (("jobs", jobs), ("threads", threads)):
-            if value is not None and value < 1:
-                raise SettingError(f"{name} must be at least 1, got {value}.")
+        check_counts(jobs=jobs, threads=threads)
         self.address = address
         self.jobs = jobs
         self.threads = threads or 1
@@ -56,6 +55,7 @@ class RayEngine:
         if not tasks:
             return
         with self._connected() as ray:
+            self._check_fit(ray)
             run_remotely = ray.remote(num_cpus=self.threads, max_retries=0)(_run_there)
             corpora: dict[tuple[Any, str], Any] = {}
             waiting = list(tasks)
@@ -86,13 +86,25 @@ class RayEngine:
         """Count anew each time: machines may join and leave a cluster."""
         return self._fitting(int(ray.cluster_resources().get("CPU", 1)))
 
+    def _check_fit(self, ray: Any) -> None:  # noqa: ANN401 - a module
+        """Refuse cells that fit on no machine of the cluster; Ray would wait for one without a word."""
+        largest = max(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
+        if self.threads > largest:
+            raise SettingError(
+                f"threads must be at most {largest}, the processors of the cluster's largest machine, "
+                f"got {self.threads}."
+            )
+
     def _fitting(self, n_processors: int) -> int:
         possible = max(1, n_processors // self.threads)
         return possible if self.jobs is None else min(possible, self.jobs)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Connect to the cluster, or start one; a connection that the caller has is left open."""
+        """Connect to the cluster, or start one; a connection that the caller has is left open.
+
+        What Ray itself has to say is no result, so it goes to standard error.
+        """
         ray = _import_ray()
         if ray.is_initialized():
             yield ray
@@ -101,17 +113,30 @@ class RayEngine:
         if self.address is None:
             options["include_dashboard"] = False
         try:
-            _check_answer(self.address)
+            _check_answer(_found(self.address))
             ray.init(address=self.address or "local", **options)
         except (OSError, ValueError, RuntimeError) as error:  # ConnectionError is an OSError
+            if self.address is None:
+                raise DataError(f"No Ray cluster could be started here: {error}") from error
             raise DataError(
                 f"No Ray cluster answers at {self.address!r} ({error}); start one with "
                 "'ray start --head', or leave the address out to start one here."
             ) from error
         try:
-            yield ray
+            with redirect_stdout(sys.stderr):
+                yield ray
         finally:
             ray.shutdown()
+
+
+def _found(address: str | None) -> str | None:
+    """Return the address that Ray finds for ``auto``: it may be that of a cluster long gone."""
+    if address != "auto":
+        return address
+    from ray._private.services import canonicalize_bootstrap_address
+
+    found: str | None = canonicalize_bootstrap_address(address)
+    return found
 
 
 def _check_answer(address: str | None) -> None:
