@@ -12,7 +12,14 @@ from scipy.sparse import csr_array
 
 from piran.encoders import LabelledTexts
 from piran.encoders.bilstm import BiLstmEncoder
-from piran.encoders.cache import digest, encoded, fitted_encoder, kept_arrays, stage1_cache
+from piran.encoders.cache import (
+    _logic,
+    digest,
+    encoded,
+    fitted_encoder,
+    kept_arrays,
+    stage1_cache,
+)
 from piran.encoders.embeddings import initial_embeddings
 from piran.encoders.tfidf import TfidfEncoder
 from piran.methods.oltr import Oltr
@@ -86,6 +93,24 @@ def test_arrays_are_kept_by_their_ingredients(tmp_path: Path) -> None:
             np.testing.assert_array_equal(kept["values"], np.arange(3.0))
             assert list(kept) == ["values"]
     assert len(calls) == 2
+
+
+def test_damaged_arrays_are_made_anew(tmp_path: Path) -> None:
+    for content in (None, b"damaged"):
+        with stage1_cache(tmp_path) as savings:
+            if content is not None:
+                (path,) = tmp_path.glob("sums-*.safetensors")
+                path.write_bytes(content)
+            made = kept_arrays("sums", ["a"], lambda: {"sum": np.ones(2)})
+            np.testing.assert_array_equal(made["sum"], np.ones(2))
+            assert (savings.n_made, savings.n_found) == (1, 0)
+
+
+def test_what_code_says_of_itself_is_no_part_of_it() -> None:
+    code = "x = 1\n\ndef f(a):\n    return a + x\n"
+    told = '"""A module."""\nx = 1  # one\n"""Of f."""\ndef f(a):\n    """Add."""\n    return (a + x)\n'
+    assert _logic(code) == _logic(told) != _logic(code.replace("+", "-"))
+    assert _logic('x = "a"') != _logic('x = "b"')
 
 
 def test_digests_tell_neighbouring_parts_apart() -> None:

@@ -5,6 +5,7 @@ own ``fit`` and ``encode``. Without a cache these do just that. Inside :func:`st
 encoder on the same documents is fitted once, whatever method asks for it, in whatever process.
 """
 
+import ast
 import fcntl
 import hashlib
 import json
@@ -29,7 +30,8 @@ from piran.training.checkpoint import FOLDER, checkpoints, resumable, resumed_se
 from piran.types import FloatArray, Texts
 
 CODE = ("encoders", "training", "data")
-"""Packages whose code decides what stage 1 gives; a change in them makes what was kept worthless."""
+"""Packages whose code decides what stage 1 gives; a change in it, other than of comments and docstrings,
+makes what was kept worthless."""
 AFTER_STAGE1 = ("kernel_ridge.py", "calibration.py", "scut.py")
 """Files in them that only later stages use: hours of training need not be done again for their sake."""
 CARDS = "datasets"
@@ -146,11 +148,9 @@ def kept_arrays(name: str, parts: Sequence[Ingredient], make: Callable[[], Array
         return make()
     path = kept.folder / f"{name}-{digest([name, _code_digest(CODE), *parts])[:32]}.safetensors"
     with _locked(path):
-        if path.is_file():
-            arrays = read_arrays(path)
-            kept.savings.n_found += 1
-            kept.savings.seconds += float(arrays.pop("seconds")[0])
-            return arrays
+        found = _read_arrays(path, kept.savings)
+        if found is not None:
+            return found
         start = time.perf_counter()
         arrays = make()
         kept.savings.n_made += 1
@@ -200,7 +200,22 @@ def _code_digest(code: tuple[str, ...]) -> str:
     package = Path(__file__).parent.parent
     found = sorted(file for part in code for file in (package / part).rglob("*.py"))
     files = [f for f in found if f.name not in AFTER_STAGE1 and CARDS not in f.parts]
-    return digest([[file.read_text(encoding="utf-8") for file in files]])
+    return digest([[_logic(file.read_text(encoding="utf-8")) for file in files]])
+
+
+def _logic(source: str) -> str:
+    """Return Python code without what it says of itself: comments, docstrings and layout."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [part for part in node.body if not _is_text(part)]
+    return ast.dump(tree)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Tell whether a statement is nothing but a string: a docstring."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 @contextmanager
@@ -241,6 +256,20 @@ def _fit_and_save(
         save_state(target, NOTE, {"seconds": seconds}, {})
     savings.n_made += 1
     return encoder
+
+
+def _read_arrays(path: Path, savings: Savings) -> Arrays | None:
+    """Return what :func:`_save_arrays` wrote; None if there is nothing, or nothing that can be read."""
+    if not path.is_file():
+        return None
+    try:
+        arrays = read_arrays(path)
+        seconds = float(arrays.pop("seconds")[0])
+    except (ModelFolderError, KeyError):
+        return None
+    savings.n_found += 1
+    savings.seconds += seconds
+    return arrays
 
 
 def _save_arrays(path: Path, arrays: Arrays) -> None:
