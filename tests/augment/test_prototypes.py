@@ -37,6 +37,26 @@ def test_the_mean_of_many_draws_is_the_expected_prototype() -> None:
     np.testing.assert_allclose(drawn.mean(axis=0), prototypes.means()[0], atol=0.03)
 
 
+def test_documents_take_turns_where_they_are_drawn_evenly() -> None:
+    corpus = labelled()
+    own = corpus.instances[corpus.documents_of(3)]  # nine documents
+    drawn = corpus.prototypes(1).sample_evenly(0, 21, np.random.default_rng(0))
+    is_own = (drawn[:, None] == own).all(axis=2)  # (21, 9)
+    assert is_own.any(axis=1).all()
+    assert sorted(is_own[:9].sum(axis=0)) == sorted(is_own[9:18].sum(axis=0)) == [1] * 9
+    assert is_own.sum(axis=0).max() == 3
+    # Nine documents are two prototypes of four a round, with no document in both
+    pairs = corpus.prototypes(4).sample_evenly(0, 2, np.random.default_rng(0))
+    rest = own.sum(axis=0) - 4 * pairs.sum(axis=0)
+    assert np.isclose(own, rest).all(axis=1).any()
+
+
+def test_drawn_evenly_a_label_with_few_documents_uses_all_of_them() -> None:
+    prototypes = labelled().prototypes(5)
+    drawn = prototypes.sample_evenly(1, 3, np.random.default_rng(0))
+    np.testing.assert_allclose(drawn, np.tile(prototypes.means()[1], (3, 1)))
+
+
 def test_the_counts_are_those_of_the_tail_labels() -> None:
     assert labelled().prototypes().counts.tolist() == [9, 2, 1]
 
