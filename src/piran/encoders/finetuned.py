@@ -71,6 +71,7 @@ class FineTunedEncoder(LossSettings, Encoder):
         "tail_l2": 10.0,
         "n_prototype_documents": 1,
         "n_generated": 20,
+        "generations": "expected",  # on held-out training documents of debtags
         "generated_weight": 2.0,
         "tail_share": 0.5,  # rows fitted to documents that the encoder has learned are too sure
         "max_directions": None,
