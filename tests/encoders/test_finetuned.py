@@ -200,6 +200,23 @@ def test_attention_is_in_plain_products_in_training_alone(tiny: Path) -> None:
     assert config._attn_implementation == before != "eager"
 
 
+def test_batches_of_few_lengths_reach_the_transformer(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pooled, _ = load_pretrained(find_pretrained(str(tiny)), 64)
+    read: list[int] = []
+    pooled.transformer.register_forward_pre_hook(
+        lambda module, args, given: read.append(given["input_ids"].shape[1]), with_kwargs=True
+    )
+    token_ids = torch.randint(4, 10, (2, 49), generator=torch.Generator().manual_seed(0))
+    lengths = torch.tensor([49, 20])
+    as_they_are = [pooled(token_ids[:, :n], lengths.clamp(max=n)) for n in (5, 16, 33, 49)]
+    assert read == [16, 16, 48, 64]
+    monkeypatch.setattr(pooled.transformer.config, "max_position_embeddings", 49)
+    torch.testing.assert_close(pooled(token_ids, lengths), as_they_are[-1])
+    assert read[-1] == 49
+
+
 def test_the_same_seed_gives_the_same_weights(tiny: Path) -> None:
     before = torch.get_rng_state()
     digests = [new_encoder(tiny, seed=seed).fit(SHORT).weights_digest_ for seed in (3, 3, 4)]

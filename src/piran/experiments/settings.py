@@ -19,7 +19,13 @@ _WITH_VIEWS = {"views": ["documents", "label-texts"], "thresholds": "expected"}
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
     "balanced": {"encoder": "transformer", **_WITH_VIEWS},
-    "best": {"encoder": "finetuned", "max_tokens": 192, "folds": 3, **_WITH_VIEWS},
+    "best": {
+        "encoder": "finetuned",
+        "max_tokens": 192,
+        "attention_dropout": 0.0,
+        "folds": 3,
+        **_WITH_VIEWS,
+    },
 }
 """Named sets of settings, nothing more; what a user sets by hand comes on top."""
 DEFAULT_PRESET = "quick"
