@@ -127,14 +127,14 @@ def test_expected_generations_are_the_limit_of_many() -> None:
     mean, covariance = expected.generate(np.arange(3)), expected.covariance()
     assert covariance is not None
     half = np.random.default_rng(0).multivariate_normal(
-        np.zeros(FEATURE_DIM), covariance, size=4000
+        np.zeros(FEATURE_DIM), covariance, size=40_000
     )
     draws = np.concatenate([half, -half])  # their mean is that of the distribution
     many = (mean[:, :, None, :] + draws).reshape(3, -1, FEATURE_DIM)
     members = corpus.targets[:, corpus.tail_ids]
-    own = OwnPositives(many, weight=2.0 / 8000)
+    own = OwnPositives(many, weight=2.0 / 80_000)
     limit = fit_rows(corpus.instances, members, l2=0.5, own_positives=own)
-    assert_same_rows(adjusted(expected, weight=2.0), limit, atol=0.02)
+    assert_same_rows(adjusted(expected, weight=2.0), limit, atol=0.01)
     points = fit_rows(
         corpus.instances, members, l2=0.5, own_positives=OwnPositives(mean, weight=2.0)
     )
