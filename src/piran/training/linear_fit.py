@@ -40,8 +40,8 @@ SQUARED_HINGE = "squared-hinge"
 _Loss = Callable[[Tensor], tuple[Tensor, Tensor]]
 """From margins against the truth, which it may overwrite, to the losses and their slopes."""
 N_NODES = 16
-"""Of the quadrature: exact for polynomials up to the degree 31. With 8, rows are off by a few percent where
-generations differ much."""
+"""Of the quadrature: exact for polynomials up to the degree 31. With 8, rows are off by a few percent
+where generations differ much."""
 _History = deque[tuple[Tensor, Tensor]]
 """Steps and the changes of the gradient along them, oldest first, each (n_labels, feature_dim + 1)."""
 
