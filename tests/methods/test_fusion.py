@@ -169,31 +169,48 @@ def test_a_higher_margin_of_a_view_never_lowers_a_probability(seed: int) -> None
     assert (fusion.probabilities(raised) >= fusion.probabilities(margins) - 1e-6).all()
 
 
-def test_a_label_without_documents_is_scored_by_its_text_where_texts_count() -> None:
+def with_unseen_label(views: Sequence[str]) -> tuple[PiranClassifier, int]:
+    """Return a method with a label for words of gamma that no document has, and its number."""
     train = small_documents(0)
     descriptions = {name: f"{name}1 {name}2 {name}3 {name}4" for name in ("alpha", "beta", "gamma")}
     descriptions |= {
         "delta": "delta1 delta2 delta3",
         "epsilon": "epsilon1 epsilon3",
         "zeta": "zeta4",
+        "new": "gamma1 gamma2 gamma3 gamma4 gamma5 gamma6",
     }
-    # A label of its own for the words of gamma, which no document has
-    descriptions["new"] = "gamma1 gamma2 gamma3 gamma4 gamma5 gamma6"
     labels = LabelSpace.from_label_sets(
         train.label_sets, tail=3, extra_names=["new"], descriptions=descriptions
     )
-    method = PiranClassifier(tail=3, views=BOTH).fit(train.texts, train.label_sets, labels=labels)
-    fusion = method.fusion_
-    assert fusion is not None
-    new = method.labels_.names.index("new")
-    weight = {**fusion.weights, LABEL_TEXTS: np.ones(len(labels))}
-    method.fusion_ = Fusion(weight, fusion.calibration)
-    near, far = method.predict_scores(["gamma1 gamma2 gamma5 gamma6", "alpha1 alpha3 alpha4"])[
-        :, new
-    ]
-    assert near > far > 0
-    method.fusion_ = Fusion({**weight, LABEL_TEXTS: np.zeros(len(labels))}, fusion.calibration)
-    assert not method.predict_scores(["gamma1 gamma2"])[:, new].any()
+    method = PiranClassifier(tail=3, views=views).fit(train.texts, train.label_sets, labels=labels)
+    return method, method.labels_.names.index("new")
+
+
+def test_a_label_without_documents_is_scored_by_its_text_alone() -> None:
+    method, new = with_unseen_label(BOTH)
+    assert method.fusion_ is not None
+    weights = {view: values[new] for view, values in method.fusion_.weights.items()}
+    assert weights == {ROWS: 0.0, DOCUMENTS: 0.0, LABEL_TEXTS: 1.0}
+    texts = ["gamma1 gamma2 gamma5 gamma6", "alpha1 alpha3 alpha4"]
+    near, far = method.predict_scores(texts)[:, new]
+    assert near > 2 * far > 0
+
+
+def test_without_texts_a_label_without_documents_scores_0() -> None:
+    method, new = with_unseen_label((DOCUMENTS,))
+    assert not method.predict_scores(["gamma1 gamma2 gamma5 gamma6"])[:, new].any()
+
+
+def test_an_unseen_label_leaves_the_probabilities_of_others_alone() -> None:
+    margins, is_true, labels = made_margins(60)
+    alone = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)
+    more = {view: np.hstack([values, values[:, :1]]) for view, values in margins.items()}
+    space = LabelSpace(
+        (*labels.names, "new"), np.append(labels.counts, 0), np.append(labels.is_tail, False)
+    )
+    beside = Fusion.fit(more, space.matrix(_sets(is_true)), space).probabilities(more)
+    assert beside.shape[1] == len(labels) + 1
+    np.testing.assert_allclose(beside[:, :-1], alone.probabilities(margins), atol=0.04)
 
 
 def test_a_corpus_tells_its_labels_what_they_mean() -> None:

@@ -34,6 +34,9 @@ class Fusion:
     beside it are first brought to its spread, as the scale of their margins hangs on their loss. Weights
     are the best of a few, one view after the other, on documents that no view was learned from: for tail
     labels by the sum of their macro-F1 and the micro-F1 of all, for the others by their micro-F1.
+
+    Of a label without a training document nothing is known but its text. So that alone counts, if texts
+    are among the views, and tail labels tell how far texts of rare labels can be trusted.
     """
 
     weights: dict[str, FloatArray]
@@ -45,8 +48,17 @@ class Fusion:
         """Choose weights and fit probabilities to documents that no view was learned from."""
         is_tail = labels.is_tail | labels.is_unseen
         weights = _best_weights(margins, targets, is_tail)
-        fused = _fused(margins, weights)
-        return cls(weights, MarginCalibration.fit(fused, targets, labels.counts))
+        fused = np.where(labels.is_unseen, -np.inf, _fused(margins, weights))
+        calibration = MarginCalibration.fit(fused, targets, labels.counts)
+        if LABEL_TEXTS not in margins or not labels.is_unseen.any():
+            return cls(weights, calibration)
+        rare, unseen = np.flatnonzero(is_tail), np.flatnonzero(labels.is_unseen)
+        by_text = MarginCalibration.fit(
+            margins[LABEL_TEXTS][:, rare], targets[:, rare], labels.counts[rare]
+        )
+        for view, values in weights.items():
+            values[unseen] = float(view == LABEL_TEXTS)
+        return cls(weights, calibration.replaced(unseen, by_text[np.isin(rare, unseen)]))
 
     def probabilities(self, margins: Margins) -> FloatArray:
         """Return the probabilities of the labels, float32, (n_documents, n_labels)."""
@@ -54,7 +66,7 @@ class Fusion:
 
     @property
     def scores_unseen(self) -> bool:
-        """Whether labels without a training document get a score: if their texts count."""
+        """Whether labels without a training document get a score: if there are texts to give it."""
         return LABEL_TEXTS in self.weights and bool(self.weights[LABEL_TEXTS][-1:].any())
 
     def save(self, folder: Path) -> None:

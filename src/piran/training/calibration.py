@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array
 
-from piran.types import FloatArray, IntArray, LabelMatrix
+from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
 
 MIN_SCALE = 0.05
 """Added to the spread of a label's margins, which may be zero."""
@@ -61,6 +61,16 @@ class MarginCalibration:
         slope, offset = np.full(len(counts), POOLED_START[0]), np.zeros(len(counts))
         slope[known], offset[known] = lines.T
         return cls(scale, slope, offset)
+
+    def __getitem__(self, labels: BoolArray | IntArray) -> "MarginCalibration":
+        return MarginCalibration(self.scale[labels], self.slope[labels], self.offset[labels])
+
+    def replaced(self, labels: IntArray, others: "MarginCalibration") -> "MarginCalibration":
+        """Return this with the maps of some labels replaced by ``others``, one for each."""
+        arrays = {name: array.copy() for name, array in self.arrays().items()}
+        for name, array in others.arrays().items():
+            arrays[name][labels] = array
+        return MarginCalibration.from_arrays(arrays)
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return what a saved model keeps."""
