@@ -46,19 +46,20 @@ class Fusion:
     @classmethod
     def fit(cls, margins: Margins, targets: LabelMatrix, labels: LabelSpace) -> "Fusion":
         """Choose weights and fit probabilities to documents that no view was learned from."""
-        is_tail = labels.is_tail | labels.is_unseen
-        weights = _best_weights(margins, targets, is_tail)
-        fused = np.where(labels.is_unseen, -np.inf, _fused(margins, weights))
-        calibration = MarginCalibration.fit(fused, targets, labels.counts)
-        if LABEL_TEXTS not in margins or not labels.is_unseen.any():
-            return cls(weights, calibration)
-        rare, unseen = np.flatnonzero(is_tail), np.flatnonzero(labels.is_unseen)
-        by_text = MarginCalibration.fit(
-            margins[LABEL_TEXTS][:, rare], targets[:, rare], labels.counts[rare]
-        )
-        for view, values in weights.items():
-            values[unseen] = float(view == LABEL_TEXTS)
-        return cls(weights, calibration.replaced(unseen, by_text[np.isin(rare, unseen)]))
+        seen, unseen = np.flatnonzero(~labels.is_unseen), np.flatnonzero(labels.is_unseen)
+        known = {view: values[:, seen] for view, values in margins.items()}
+        best = _best_weights(known, targets[:, seen], labels.is_tail[seen])
+        maps = MarginCalibration.fit(_fused(known, best), targets[:, seen], labels.counts[seen])
+        calibration = MarginCalibration.of_nothing(len(labels)).replaced(seen, maps)
+        weights = {view: np.full(len(labels), float(view == LABEL_TEXTS)) for view in margins}
+        for view, values in best.items():
+            weights[view][seen] = values
+        if LABEL_TEXTS in margins and len(unseen):
+            rare = np.flatnonzero(labels.is_tail | labels.is_unseen)
+            likeness, counts = margins[LABEL_TEXTS][:, rare], labels.counts[rare]
+            by_text = MarginCalibration.fit(likeness, targets[:, rare], counts)
+            calibration = calibration.replaced(unseen, by_text[np.isin(rare, unseen)])
+        return cls(weights, calibration)
 
     def probabilities(self, margins: Margins) -> FloatArray:
         """Return the probabilities of the labels, float32, (n_documents, n_labels)."""

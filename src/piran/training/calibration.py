@@ -62,6 +62,12 @@ class MarginCalibration:
         slope[known], offset[known] = lines.T
         return cls(scale, slope, offset)
 
+    @classmethod
+    def of_nothing(cls, n_labels: int) -> "MarginCalibration":
+        """Return what labels have of which nothing is known."""
+        nothing = np.zeros(n_labels)
+        return cls(nothing + MIN_SCALE + 1.0, nothing + POOLED_START[0], nothing)
+
     def __getitem__(self, labels: BoolArray | IntArray) -> "MarginCalibration":
         return MarginCalibration(self.scale[labels], self.slope[labels], self.offset[labels])
 
