@@ -24,11 +24,14 @@ BOTH = (DOCUMENTS, LABEL_TEXTS)
 
 
 def fitted(
-    views: Sequence[str] = BOTH, descriptions: dict[str, str] | None = None
+    views: Sequence[str] = BOTH,
+    descriptions: dict[str, str] | None = None,
+    *,
+    has_companions: bool = True,
 ) -> PiranClassifier:
     train = small_documents(0)
     labels = LabelSpace.from_label_sets(train.label_sets, tail=3, descriptions=descriptions)
-    method = PiranClassifier(tail=3, views=views)
+    method = PiranClassifier(tail=3, views=views, has_companions=has_companions)
     return method.fit(train.texts, train.label_sets, labels=labels)
 
 
@@ -38,7 +41,7 @@ def method() -> PiranClassifier:
 
 
 def test_without_views_scores_are_those_of_the_rows() -> None:
-    plain = fitted(views=())
+    plain = fitted(views=(), has_companions=False)
     texts = small_documents(1).texts
     expected = plain.rows_.probabilities(plain.encoder_.encode(texts))
     np.testing.assert_array_equal(plain.predict_scores(texts), expected)
@@ -87,12 +90,62 @@ def test_references_share_views_and_probabilities(method: PiranClassifier) -> No
     fusion = method.fusion_
     assert fusion is not None
     rows_count = {**fusion.weights, ROWS: np.ones(len(method.labels_))}
-    method.fusion_ = Fusion(rows_count, fusion.calibration)
+    method.fusion_ = Fusion(rows_count, fusion.calibration)  # without companions, which mix labels
     scores = method.system_scores(small_documents(3).texts)
     method.fusion_ = fusion
     head = method.labels_.is_head
     np.testing.assert_array_equal(scores["piran"][:, head], scores["no-aug"][:, head])
     assert not np.allclose(scores["piran"][:, ~head], scores["no-aug"][:, ~head])
+
+
+def test_more_documents_than_together_are_solved_in_parts() -> None:
+    train = small_documents(0)
+    method = PiranClassifier(tail=3, views=(DOCUMENTS,), max_together=len(train) // 2)
+    method.fit(train.texts, train.label_sets)
+    assert method.views_.documents is not None
+    assert len(method.views_.documents.ridge.parts) == 2
+    with pytest.raises(SettingError, match="max_together must be at least 1, got 0"):
+        PiranClassifier(max_together=0).fit(train.texts, train.label_sets)
+
+
+def test_companions_without_views_are_refused() -> None:
+    with pytest.raises(SettingError, match="has_companions needs views"):
+        fitted(views=())
+
+
+def together() -> tuple[dict[str, FloatArray], BoolArray, LabelSpace]:
+    """Return made margins with a label of which they know little, but that follows the first."""
+    margins, is_true, labels = made_margins(1200)
+    is_true[:, 1] = is_true[:, 0]
+    margins[DOCUMENTS][:, 1] = np.random.default_rng(1).normal(size=len(is_true))
+    return margins, is_true, labels
+
+
+def test_companions_know_a_label_by_its_company() -> None:
+    margins, is_true, labels = together()
+    first = {view: values[:800] for view, values in margins.items()}
+    rest = {view: values[800:] for view, values in margins.items()}
+    targets = labels.matrix(_sets(is_true[:800]))
+
+    def error(*, has_companions: bool) -> float:
+        fusion, _ = Fusion.fit(first, targets, labels, has_companions=has_companions)
+        return float(np.abs(fusion.probabilities(rest) - is_true[800:])[:, 1].mean())
+
+    assert error(has_companions=True) < 0.6 * error(has_companions=False)
+
+
+def test_judged_documents_have_the_scores_of_documents_not_learned_from() -> None:
+    margins, is_true, labels = together()
+    few = {view: values[:60] for view, values in margins.items()}
+    fusion, judge = Fusion.fit(few, labels.matrix(_sets(is_true[:60])), labels, has_companions=True)
+
+    def loss(scores: FloatArray, truth: BoolArray) -> float:
+        return float(np.square(scores - truth)[:, 1].mean())
+
+    honest = loss(judge(few), is_true[:60])
+    new = {view: values[60:] for view, values in margins.items()}
+    assert loss(fusion.probabilities(few), is_true[:60]) < honest
+    assert abs(honest - loss(fusion.probabilities(new), is_true[60:])) < 0.03
 
 
 def test_an_unknown_view_is_named_before_anything_is_learned() -> None:
@@ -124,7 +177,7 @@ def made_margins(n_documents: int = 400) -> tuple[dict[str, FloatArray], BoolArr
 
 def test_each_group_of_labels_weighs_the_views_by_what_they_know() -> None:
     margins, is_true, labels = made_margins()
-    weights = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels).weights
+    weights = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)[0].weights
     assert set(weights[DOCUMENTS]) == {1.0}
     assert not weights[ROWS][:4].any()
     spreads = margins[DOCUMENTS].std() / margins[ROWS].std()
@@ -135,7 +188,7 @@ def test_each_group_of_labels_weighs_the_views_by_what_they_know() -> None:
 def test_rows_lead_where_documents_are_no_view() -> None:
     margins, is_true, labels = made_margins()
     del margins[DOCUMENTS]
-    weights = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels).weights
+    weights = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)[0].weights
     assert set(weights[ROWS]) == {1.0}
 
 
@@ -144,8 +197,8 @@ def test_the_scale_of_rows_changes_no_probability() -> None:
     targets = labels.matrix(_sets(is_true))
     longer = {**margins, ROWS: 8 * margins[ROWS]}
     np.testing.assert_allclose(
-        Fusion.fit(longer, targets, labels).probabilities(longer),
-        Fusion.fit(margins, targets, labels).probabilities(margins),
+        Fusion.fit(longer, targets, labels)[0].probabilities(longer),
+        Fusion.fit(margins, targets, labels)[0].probabilities(margins),
         atol=1e-4,
     )
 
@@ -153,7 +206,7 @@ def test_the_scale_of_rows_changes_no_probability() -> None:
 def test_probabilities_are_those_of_the_truth() -> None:
     margins, is_true, labels = made_margins(4000)
     half = {view: values[:2000] for view, values in margins.items()}
-    fusion = Fusion.fit(half, labels.matrix(_sets(is_true[:2000])), labels)
+    fusion, _ = Fusion.fit(half, labels.matrix(_sets(is_true[:2000])), labels)
     scores = fusion.probabilities({view: values[2000:] for view, values in margins.items()})
     for low, high in ((0.05, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
         inside = (scores >= low) & (scores < high)
@@ -163,7 +216,7 @@ def test_probabilities_are_those_of_the_truth() -> None:
 @given(st.integers(0, 2**16))
 def test_a_higher_margin_of_a_view_never_lowers_a_probability(seed: int) -> None:
     margins, is_true, labels = made_margins(60)
-    fusion = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)
+    fusion, _ = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)
     more = np.random.default_rng(seed).exponential(size=is_true.shape)
     raised = {**margins, ROWS: margins[ROWS] + more}
     assert (fusion.probabilities(raised) >= fusion.probabilities(margins) - 1e-6).all()
@@ -203,12 +256,12 @@ def test_without_texts_a_label_without_documents_scores_0() -> None:
 
 def test_an_unseen_label_leaves_the_probabilities_of_others_alone() -> None:
     margins, is_true, labels = made_margins(60)
-    alone = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)
+    alone, _ = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels)
     more = {view: np.hstack([values, values[:, :1]]) for view, values in margins.items()}
     space = LabelSpace(
         (*labels.names, "new"), np.append(labels.counts, 0), np.append(labels.is_tail, False)
     )
-    beside = Fusion.fit(more, space.matrix(_sets(is_true)), space).probabilities(more)
+    beside = Fusion.fit(more, space.matrix(_sets(is_true)), space)[0].probabilities(more)
     assert beside.shape[1] == len(labels) + 1
     np.testing.assert_allclose(beside[:, :-1], alone.probabilities(margins), rtol=1e-5)
 

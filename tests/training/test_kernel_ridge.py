@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from sklearn.kernel_ridge import KernelRidge as ReferenceRidge
 
 from piran.errors import DataError, SettingError
-from piran.training import kernel_ridge
 from piran.training.kernel_ridge import DocumentFeatures, KernelRidge, document_kernel
 from piran.types import BoolArray, FloatArray, LabelMatrix
 
@@ -80,10 +79,11 @@ def test_leaving_a_document_out_is_exact() -> None:
         )
 
 
-def test_many_documents_are_solved_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_documents_are_solved_in_parts() -> None:
     features, targets = made(41)
-    monkeypatch.setattr(kernel_ridge, "DOCUMENTS_AT_ONCE", 15)
-    ridge, judged = KernelRidge.fit(features, targets, everybody(features), l2=L2, width=WIDTH)
+    ridge, judged = KernelRidge.fit(
+        features, targets, everybody(features), l2=L2, width=WIDTH, max_together=15
+    )
     assert sorted(len(part.features) for part in ridge.parts) == [13, 14, 14]
     assert judged.shape == (41, 3)
     assert np.isfinite(judged).all()
@@ -93,12 +93,12 @@ def test_many_documents_are_solved_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.abs(judged - said).max() > 0.01
 
 
-def test_parts_do_not_hang_on_anything_but_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_do_not_hang_on_anything_but_the_seed() -> None:
     features, targets = made(30)
-    monkeypatch.setattr(kernel_ridge, "DOCUMENTS_AT_ONCE", 15)
 
     def judged(seed: int) -> FloatArray:
-        return KernelRidge.fit(features, targets, everybody(features), seed=seed)[1]
+        everyone = everybody(features)
+        return KernelRidge.fit(features, targets, everyone, max_together=15, seed=seed)[1]
 
     np.testing.assert_array_equal(judged(0), judged(0))
     assert not np.allclose(judged(0), judged(1))

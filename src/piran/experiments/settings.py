@@ -15,7 +15,11 @@ from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
 from piran.registry import suggestion
 
-_WITH_VIEWS = {"views": ["documents", "label-texts"], "thresholds": "expected"}
+_WITH_VIEWS = {
+    "views": ["documents", "label-texts"],
+    "has_companions": True,
+    "thresholds": "expected",
+}
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"encoder": "tfidf"},
     "balanced": {"encoder": "transformer", **_WITH_VIEWS},

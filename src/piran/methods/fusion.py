@@ -1,8 +1,10 @@
 """Several views of a document made one probability: weights and sigmoids from judged documents."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from piran.metrics import tune_both
 from piran.metrics.f1 import F1Counts
 from piran.storage import load_state, save_state
 from piran.training.calibration import MarginCalibration
+from piran.training.companions import Companions, LeftOut
 from piran.types import BoolArray, FloatArray, LabelMatrix
 
 CHOICES: dict[str, tuple[float, ...]] = {
@@ -23,7 +26,11 @@ CHOICES: dict[str, tuple[float, ...]] = {
 NOTHING_KNOWN = -1.0
 """Margin of a label without a training document: that of a document which clearly lacks a label."""
 
+Judge = Callable[[Margins], FloatArray]
+"""From the margins of documents that were learned from to probabilities, each without itself."""
+
 _STATE_NAME = "fusion"
+_FIRST = "first "
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,33 +44,60 @@ class Fusion:
 
     Of a label without a training document nothing is known but its text. So that alone counts, if texts
     are among the views, and tail labels tell how far texts of rare labels can be trusted.
+
+    With companions, what the probabilities of all labels tell of each label is added to its margin
+    before that becomes its probability (:mod:`piran.training.companions`).
     """
 
     weights: dict[str, FloatArray]
     """By view, shape (n_labels,)."""
     calibration: MarginCalibration
+    second_look: "SecondLook | None" = None
 
     @classmethod
-    def fit(cls, margins: Margins, targets: LabelMatrix, labels: LabelSpace) -> "Fusion":
-        """Choose weights and fit probabilities to documents that no view was learned from."""
-        seen, unseen = np.flatnonzero(~labels.is_unseen), np.flatnonzero(labels.is_unseen)
+    def fit(
+        cls,
+        margins: Margins,
+        targets: LabelMatrix,
+        labels: LabelSpace,
+        *,
+        has_companions: bool = False,
+    ) -> "tuple[Fusion, Judge]":
+        """Choose weights and fit probabilities to documents that no view was learned from.
+
+        Returned is also what gives the probabilities of these very documents as if each had not been
+        among them, whichever rows are among their margins.
+        """
+        seen = np.flatnonzero(~labels.is_unseen)
         known = {view: values[:, seen] for view, values in margins.items()}
-        best = _best_weights(known, targets[:, seen], labels.is_tail[seen])
-        maps = MarginCalibration.fit(_fused(known, best), targets[:, seen], labels.counts[seen])
-        calibration = MarginCalibration.of_nothing(len(labels)).replaced(seen, maps)
         weights = {view: np.full(len(labels), float(view == LABEL_TEXTS)) for view in margins}
+        best = _best_weights(known, targets[:, seen], labels.is_tail[seen])
         for view, values in best.items():
             weights[view][seen] = values
-        if LABEL_TEXTS in margins and len(unseen):
-            rare = np.flatnonzero(labels.is_tail | labels.is_unseen)
-            likeness, counts = margins[LABEL_TEXTS][:, rare], labels.counts[rare]
-            by_text = MarginCalibration.fit(likeness, targets[:, rare], counts)
-            calibration = calibration.replaced(unseen, by_text[np.isin(rare, unseen)])
-        return cls(weights, calibration)
+        fused = _fused(margins, weights)
+        calibration = _calibrated(fused, margins, targets, labels)
+        if not has_companions:
+            fusion = cls(weights, calibration)
+            return fusion, fusion.probabilities
+        companions, left_out = Companions.fit(
+            calibration.probabilities(fused), fused, targets, ~labels.is_unseen
+        )
+        second_look = SecondLook(calibration, companions)
+        shifted = second_look.margins(fused, left_out)
+        fusion = cls(weights, _calibrated(shifted, margins, targets, labels), second_look)
+        return fusion, partial(fusion.probabilities, companions=left_out)
 
-    def probabilities(self, margins: Margins) -> FloatArray:
-        """Return the probabilities of the labels, float32, (n_documents, n_labels)."""
-        return self.calibration.probabilities(_fused(margins, self.weights))
+    def probabilities(
+        self, margins: Margins, companions: Companions | LeftOut | None = None
+    ) -> FloatArray:
+        """Return the probabilities of the labels, float32, (n_documents, n_labels).
+
+        ``companions`` take the place of the fusion's own, if it has any.
+        """
+        fused = _fused(margins, self.weights)
+        if self.second_look is not None:
+            fused = self.second_look.margins(fused, companions or self.second_look.companions)
+        return self.calibration.probabilities(fused)
 
     @property
     def scores_unseen(self) -> bool:
@@ -71,8 +105,10 @@ class Fusion:
         return LABEL_TEXTS in self.weights and bool(self.weights[LABEL_TEXTS][-1:].any())
 
     def save(self, folder: Path) -> None:
-        """Write weights and sigmoids."""
+        """Write weights, sigmoids and companions."""
         arrays = {f"weight {view}": values for view, values in self.weights.items()}
+        if self.second_look is not None:
+            arrays |= self.second_look.arrays()
         save_state(folder, _STATE_NAME, {}, {**arrays, **self.calibration.arrays()})
 
     @classmethod
@@ -82,9 +118,50 @@ class Fusion:
         views = [name.removeprefix("weight ") for name in arrays if name.startswith("weight ")]
         try:
             calibration = MarginCalibration.from_arrays(arrays)
+            second_look = SecondLook.from_arrays(arrays) if "heard" in arrays else None
         except KeyError as error:
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
-        return cls({view: arrays[f"weight {view}"] for view in views}, calibration)
+        weights = {view: arrays[f"weight {view}"] for view in views}
+        return cls(weights, calibration, second_look)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondLook:
+    """What labels tell of each other, once their probabilities are known."""
+
+    first: MarginCalibration
+    """From the margins of views to the probabilities that companions are told."""
+    companions: Companions
+
+    def margins(self, fused: FloatArray, companions: Companions | LeftOut) -> FloatArray:
+        """Return the margins with what ``companions`` tell added, (n_documents, n_labels)."""
+        return np.asarray(fused + companions.shifts(self.first.probabilities(fused)))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what :meth:`from_arrays` rebuilds it from."""
+        first = {f"{_FIRST}{name}": array for name, array in self.first.arrays().items()}
+        return {**first, **self.companions.arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> "SecondLook":
+        """Rebuild from :meth:`arrays`; a name that lacks is a KeyError."""
+        first = {key.removeprefix(_FIRST): arrays[key] for key in arrays if key.startswith(_FIRST)}
+        return cls(MarginCalibration.from_arrays(first), Companions.from_arrays(arrays))
+
+
+def _calibrated(
+    fused: FloatArray, margins: Margins, targets: LabelMatrix, labels: LabelSpace
+) -> MarginCalibration:
+    """Return the way from fused margins to probabilities; labels without documents borrow theirs."""
+    seen, unseen = np.flatnonzero(~labels.is_unseen), np.flatnonzero(labels.is_unseen)
+    maps = MarginCalibration.fit(fused[:, seen], targets[:, seen], labels.counts[seen])
+    calibration = MarginCalibration.of_nothing(len(labels)).replaced(seen, maps)
+    if LABEL_TEXTS in margins and len(unseen):
+        rare = np.flatnonzero(labels.is_tail | labels.is_unseen)
+        likeness, counts = margins[LABEL_TEXTS][:, rare], labels.counts[rare]
+        by_text = MarginCalibration.fit(likeness, targets[:, rare], counts)
+        calibration = calibration.replaced(unseen, by_text[np.isin(rare, unseen)])
+    return calibration
 
 
 def _fused(margins: Margins, weights: Mapping[str, FloatArray]) -> FloatArray:

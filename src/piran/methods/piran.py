@@ -27,6 +27,7 @@ from piran.methods.views import ROWS, Margins, Views, check_views
 from piran.progress import track
 from piran.rows import LinearRows, sigmoid
 from piran.storage import load_state, save_state
+from piran.training.kernel_ridge import MAX_TOGETHER, check_max_together
 from piran.training.linear_fit import fit_rows
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix, Texts
 
@@ -39,6 +40,8 @@ OWN_SETTINGS = (
     "refit",
     "folds",
     "views",
+    "has_companions",
+    "max_together",
 )
 MEMBERS = "members"
 VIEW_ENCODER = "view-encoder"
@@ -86,6 +89,13 @@ class PiranClassifier(Method):
         in words and meaning, :mod:`piran.training.kernel_ridge`) and ``label-texts`` (likeness to the
         label's name and description). The paper has none. With any, scores are probabilities fitted to
         documents that nothing was learned from; see :mod:`piran.methods.fusion`.
+    has_companions
+        With views: what the probabilities of all labels tell of each one is added to its margin
+        (:mod:`piran.training.companions`), so that labels are given together that occur together.
+    max_together
+        Documents that the view ``documents`` solves for together; more are divided into parts. Fewer and
+        larger parts are better. Memory is 4 bytes for each pair of documents of a part: 2.7 GB for
+        26,000, 10 GB for 50,000.
 
     Memory beyond that of the encoder: while it is fitted n_documents · (feature_dim + n_labels) numbers
     of 4 bytes, with views another n_documents · n_labels for each system that is compared, and 64 MB of
@@ -124,6 +134,8 @@ class PiranClassifier(Method):
         refit: bool = True,
         folds: int = 1,
         views: Sequence[str] = (),
+        has_companions: bool = False,
+        max_together: int = MAX_TOGETHER,
     ) -> None:
         self.encoder = encoder
         self.head = head
@@ -135,6 +147,8 @@ class PiranClassifier(Method):
         self.refit = refit
         self.folds = folds
         self.views = views
+        self.has_companions = has_companions
+        self.max_together = max_together
 
     def _fit(self, train: LabelledTexts, validation: LabelledTexts) -> None:
         self._check()
@@ -205,7 +219,6 @@ class PiranClassifier(Method):
         else:
             margins_of_rows = self.members_[0].margins(encoded(self.encoder_, held_out.texts))
         targets = documents.targets[np.flatnonzero(is_judged)]
-        margins: Margins = {}
         if self.views:
             if before is not self.encoder_:
                 self.view_encoder_ = fitted_encoder(before, train)
@@ -216,15 +229,17 @@ class PiranClassifier(Method):
                 is_judged,
                 encoder=self.view_encoder_,
                 labels=self.labels_,
+                max_together=self.max_together,
                 seed=self.seed,
             )
             own = margins_of_rows[self.name]
-            self.fusion_ = Fusion.fit({ROWS: own, **margins}, targets, self.labels_)
-        scores = {
-            system: self._without_unseen(self._probabilities(values, margins))
-            for system, values in margins_of_rows.items()
-        }
-        return Judged(targets, scores)
+            self.fusion_, judge = Fusion.fit(
+                {ROWS: own, **margins}, targets, self.labels_, has_companions=self.has_companions
+            )
+            scores = {name: judge({ROWS: v, **margins}) for name, v in margins_of_rows.items()}
+        else:
+            scores = {name: sigmoid(values) for name, values in margins_of_rows.items()}
+        return Judged(targets, {n: self._without_unseen(found) for n, found in scores.items()})
 
     def _drawn(self, n_documents: int) -> BoolArray:
         """Draw the documents that judge: all of them, up to a number that bounds the memory of scores."""
@@ -383,9 +398,15 @@ class PiranClassifier(Method):
     def _check(self) -> None:
         """Refuse what would be found out only after stage 1."""
         check_views(self.views)
+        check_max_together(self.max_together)
         self._new_head().check_settings()
         if self.folds < 1:
             raise SettingError(f"folds must be at least 1, got {self.folds}.")
+        if self.has_companions and not self.views:
+            raise SettingError(
+                "has_companions needs views, which judge documents that they did not learn from; "
+                'set views to ["documents"], or leave has_companions out.'
+            )
 
     def _new_encoder(self) -> Encoder:
         """Return an unfitted encoder with this method's seed."""

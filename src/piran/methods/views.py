@@ -41,13 +41,21 @@ class DocumentLikeness:
 
     @classmethod
     def fit(
-        cls, documents: LabelledTexts, instances: FloatArray, is_judged: BoolArray, *, seed: int
+        cls,
+        documents: LabelledTexts,
+        instances: FloatArray,
+        is_judged: BoolArray,
+        *,
+        max_together: int,
+        seed: int,
     ) -> "tuple[DocumentLikeness, FloatArray]":
         """Learn from all documents; return also what is said of the judged ones without them."""
         ngrams, centre = NgramVectorizer(), instances.mean(axis=0)
         words = ngrams.fit_transform(documents.texts)
         features = DocumentFeatures(words, unit_rows(instances - centre))
-        ridge, margins = KernelRidge.fit(features, documents.targets, is_judged, seed=seed)
+        ridge, margins = KernelRidge.fit(
+            features, documents.targets, is_judged, max_together=max_together, seed=seed
+        )
         return cls(ngrams, centre, ridge), margins
 
     def margins(self, texts: Texts, instances: FloatArray) -> FloatArray:
@@ -115,6 +123,7 @@ class Views:
         *,
         encoder: Encoder,
         labels: LabelSpace,
+        max_together: int,
         seed: int,
     ) -> "tuple[Views, Margins]":
         """Learn the named views from documents and their instances by ``encoder``.
@@ -126,7 +135,7 @@ class Views:
         like_documents = likeness = None
         if DOCUMENTS in names:
             like_documents, margins[DOCUMENTS] = DocumentLikeness.fit(
-                documents, instances, is_judged, seed=seed
+                documents, instances, is_judged, max_together=max_together, seed=seed
             )
         if LABEL_TEXTS in names:
             likeness = LabelLikeness.of(instances, encoder.encode(labels.texts()))

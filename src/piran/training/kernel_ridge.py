@@ -25,7 +25,7 @@ from piran.errors import DataError, SettingError
 from piran.progress import track
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
 
-DOCUMENTS_AT_ONCE = 26_000
+MAX_TOGETHER = 26_000
 """Documents solved for together: 2.7 GB of kernel, and time that grows with their cube. More are divided
 at random into parts of equal size, whose margins are averaged (Zhang, Duchi and Wainwright 2013). Fewer
 and larger parts are better, and slower: on validation documents of EURLEX57K two instead of three are
@@ -83,9 +83,9 @@ class _Part:
 class KernelRidge:
     """A fitted regression: it keeps its documents.
 
-    Memory: while it is fitted 4 bytes for each pair of two documents of a part (at most 2.7 GB), 8 more
-    where both are judged, and 12 for each pair of a document and a label; then 4 bytes for each pair of
-    document and label, and the features.
+    Memory: while it is fitted 4 bytes for each pair of two documents of a part (2.7 GB for 26,000), 8
+    more where both are judged, and 12 for each pair of a document and a label; then 4 bytes for each pair
+    of document and label, and the features.
     """
 
     parts: Sequence[_Part]
@@ -100,6 +100,7 @@ class KernelRidge:
         *,
         l2: float = 0.6,
         width: float = 0.6,
+        max_together: int = MAX_TOGETHER,
         seed: int = 0,
     ) -> "tuple[Self, FloatArray]":
         """Solve for all labels; return the regression and what it says of some documents without them.
@@ -111,9 +112,10 @@ class KernelRidge:
         """
         if not (l2 > 0 and width > 0):
             raise SettingError(f"l2 and width must be above 0, got {l2} and {width}.")
+        check_max_together(max_together)
         places = np.cumsum(is_judged) - 1  # of judged documents, in the margins returned
         margins = np.zeros((int(is_judged.sum()), targets.shape[1]), dtype=np.float32)
-        groups = _random_groups(len(features), seed)
+        groups = _random_groups(len(features), max_together, seed)
         parts: list[_Part] = []
         for members in track(groups, "Solving", len(groups)):
             # Those to be judged come last: their block of the factor then stands for itself
@@ -164,11 +166,17 @@ class KernelRidge:
         return cls(parts, float(arrays["width"][0]))
 
 
-def _random_groups(n_documents: int, seed: int) -> list[IntArray]:
+def check_max_together(max_together: int) -> None:
+    """Refuse parts without documents."""
+    if max_together < 1:
+        raise SettingError(f"max_together must be at least 1, got {max_together}.")
+
+
+def _random_groups(n_documents: int, max_together: int, seed: int) -> list[IntArray]:
     """Divide the documents at random into the fewest groups of equal size that are small enough."""
     if not n_documents:
         raise DataError("There is no document to learn from; give at least one.")
-    n_groups = -(-n_documents // DOCUMENTS_AT_ONCE)
+    n_groups = -(-n_documents // max_together)
     order = np.random.default_rng(seed).permutation(n_documents)
     return [np.sort(members) for members in np.array_split(order, n_groups)]
 
