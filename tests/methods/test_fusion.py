@@ -64,6 +64,15 @@ def test_a_model_with_views_is_the_same_after_loading(
         PiranClassifier.load(tmp_path / "model")
 
 
+def test_companions_are_the_same_after_loading(tmp_path: Path) -> None:
+    margins, is_true, labels = together()
+    fusion, _ = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels, has_companions=True)
+    assert fusion.second_look is not None
+    fusion.save(tmp_path)
+    again = Fusion.load(tmp_path)
+    np.testing.assert_array_equal(again.probabilities(margins), fusion.probabilities(margins))
+
+
 def test_a_damaged_view_is_named_once(method: PiranClassifier, tmp_path: Path) -> None:
     method.save(tmp_path / "model")
     kept = tmp_path / "model" / "documents.safetensors"
@@ -134,18 +143,37 @@ def test_companions_know_a_label_by_its_company() -> None:
     assert error(has_companions=True) < 0.6 * error(has_companions=False)
 
 
-def test_judged_documents_have_the_scores_of_documents_not_learned_from() -> None:
+def test_companions_change_nothing_where_labels_keep_no_company() -> None:
+    margins, is_true, labels = made_margins(400)
+    targets = labels.matrix(_sets(is_true))
+    plain, _ = Fusion.fit(margins, targets, labels)
+    with_companions, judge = Fusion.fit(margins, targets, labels, has_companions=True)
+    assert with_companions.second_look is None
+    expected = plain.probabilities(margins)
+    np.testing.assert_array_equal(with_companions.probabilities(margins), expected)
+    np.testing.assert_array_equal(judge(margins), expected)
+
+
+def test_judged_documents_do_not_speak_for_themselves() -> None:
     margins, is_true, labels = together()
-    few = {view: values[:60] for view, values in margins.items()}
-    fusion, judge = Fusion.fit(few, labels.matrix(_sets(is_true[:60])), labels, has_companions=True)
+    few = {view: values[:100] for view, values in margins.items()}
+    targets = labels.matrix(_sets(is_true[:100]))
+    fusion, judge = Fusion.fit(few, targets, labels, has_companions=True)
 
-    def loss(scores: FloatArray, truth: BoolArray) -> float:
-        return float(np.square(scores - truth)[:, 1].mean())
+    def loss(scores: FloatArray) -> float:
+        return float(np.square(scores - is_true[:100]).mean())
 
-    honest = loss(judge(few), is_true[:60])
-    new = {view: values[60:] for view, values in margins.items()}
-    assert loss(fusion.probabilities(few), is_true[:60]) < honest
-    assert abs(honest - loss(fusion.probabilities(new), is_true[60:])) < 0.03
+    assert loss(fusion.probabilities(few)) < loss(judge(few))
+
+
+def test_rare_labels_are_left_alone_by_companions() -> None:
+    margins, is_true, labels = together()
+    is_true[10:, 7] = False  # ten documents are too few
+    targets = labels.matrix(_sets(is_true))
+    alone = Fusion.fit(margins, targets, labels)[0].probabilities(margins)
+    found = Fusion.fit(margins, targets, labels, has_companions=True)[0].probabilities(margins)
+    np.testing.assert_array_equal(found[:, 7], alone[:, 7])
+    assert not np.allclose(found[:, 1], alone[:, 1])
 
 
 def test_an_unknown_view_is_named_before_anything_is_learned() -> None:

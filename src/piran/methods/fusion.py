@@ -15,7 +15,7 @@ from piran.metrics import tune_both
 from piran.metrics.f1 import F1Counts
 from piran.storage import load_state, save_state
 from piran.training.calibration import MarginCalibration
-from piran.training.companions import Companions, LeftOut
+from piran.training.companions import Companions, LearnedFrom
 from piran.types import BoolArray, FloatArray, LabelMatrix
 
 CHOICES: dict[str, tuple[float, ...]] = {
@@ -23,6 +23,8 @@ CHOICES: dict[str, tuple[float, ...]] = {
     LABEL_TEXTS: (0.5, 0.0, 1.0, 2.0),
 }
 """Weights that a view may get beside the leading one; of equally good ones the first is taken."""
+LEAST_PROBABILITY = 1e-7
+"""Given to what happens though it was said to be impossible."""
 NOTHING_KNOWN = -1.0
 """Margin of a label without a training document: that of a document which clearly lacks a label."""
 
@@ -30,7 +32,7 @@ Judge = Callable[[Margins], FloatArray]
 """From the margins of documents that were learned from to probabilities, each without itself."""
 
 _STATE_NAME = "fusion"
-_FIRST = "first "
+_SECOND = "second "
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,9 @@ class Fusion:
     Of a label without a training document nothing is known but its text. So that alone counts, if texts
     are among the views, and tail labels tell how far texts of rare labels can be trusted.
 
-    With companions, what the probabilities of all labels tell of each label is added to its margin
-    before that becomes its probability (:mod:`piran.training.companions`).
+    With companions, what the probabilities of frequent labels tell of each other is added to their
+    margins, which become probabilities anew (:mod:`piran.training.companions`), unless that takes
+    them away from the truth.
     """
 
     weights: dict[str, FloatArray]
@@ -75,29 +78,27 @@ class Fusion:
         for view, values in best.items():
             weights[view][seen] = values
         fused = _fused(margins, weights)
-        calibration = _calibrated(fused, margins, targets, labels)
+        fusion = cls(weights, _calibrated(fused, margins, targets, labels))
         if not has_companions:
-            fusion = cls(weights, calibration)
             return fusion, fusion.probabilities
-        companions, left_out = Companions.fit(
-            calibration.probabilities(fused), fused, targets, ~labels.is_unseen
-        )
-        second_look = SecondLook(calibration, companions)
-        shifted = second_look.margins(fused, left_out)
-        fusion = cls(weights, _calibrated(shifted, margins, targets, labels), second_look)
-        return fusion, partial(fusion.probabilities, companions=left_out)
+        second_look, learned_from = SecondLook.fit(fusion.calibration, fused, targets, labels)
+        if second_look is None:
+            return fusion, fusion.probabilities
+        fusion = cls(weights, fusion.calibration, second_look)
+        return fusion, partial(fusion.probabilities, companions=learned_from)
 
     def probabilities(
-        self, margins: Margins, companions: Companions | LeftOut | None = None
+        self, margins: Margins, companions: Companions | LearnedFrom | None = None
     ) -> FloatArray:
         """Return the probabilities of the labels, float32, (n_documents, n_labels).
 
         ``companions`` take the place of the fusion's own, if it has any.
         """
         fused = _fused(margins, self.weights)
-        if self.second_look is not None:
-            fused = self.second_look.margins(fused, companions or self.second_look.companions)
-        return self.calibration.probabilities(fused)
+        found = self.calibration.probabilities(fused)
+        if self.second_look is None:
+            return found
+        return self.second_look.probabilities(fused, found, companions)
 
     @property
     def scores_unseen(self) -> bool:
@@ -118,7 +119,7 @@ class Fusion:
         views = [name.removeprefix("weight ") for name in arrays if name.startswith("weight ")]
         try:
             calibration = MarginCalibration.from_arrays(arrays)
-            second_look = SecondLook.from_arrays(arrays) if "heard" in arrays else None
+            second_look = SecondLook.from_arrays(arrays)
         except KeyError as error:
             raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
         weights = {view: arrays[f"weight {view}"] for view in views}
@@ -127,26 +128,58 @@ class Fusion:
 
 @dataclass(frozen=True, eq=False)
 class SecondLook:
-    """What labels tell of each other, once their probabilities are known."""
+    """What frequent labels tell of each other, once their probabilities are known."""
 
-    first: MarginCalibration
-    """From the margins of views to the probabilities that companions are told."""
     companions: Companions
+    calibration: MarginCalibration
+    """Of the companions alone."""
 
-    def margins(self, fused: FloatArray, companions: Companions | LeftOut) -> FloatArray:
-        """Return the margins with what ``companions`` tell added, (n_documents, n_labels)."""
-        return np.asarray(fused + companions.shifts(self.first.probabilities(fused)))
+    @classmethod
+    def fit(
+        cls, first: MarginCalibration, fused: FloatArray, targets: LabelMatrix, labels: LabelSpace
+    ) -> "tuple[SecondLook, LearnedFrom] | tuple[None, None]":
+        """Learn from documents that ``fused`` (n_documents, n_labels) were not learned from.
+
+        Nothing is returned if the probabilities of the first look are closer to the truth.
+        """
+        before = first.probabilities(fused)
+        companions, learned_from = Companions.fit(fused, before, targets, ~labels.is_unseen)
+        own, margins = companions.labels, learned_from.margins(fused, before)
+        calibration = MarginCalibration.fit(margins, targets[:, own], labels.counts[own])
+        after, is_true = calibration.probabilities(margins), targets[:, own].toarray() > 0
+        if _log_loss(after, is_true) >= _log_loss(before[:, own], is_true):
+            return None, None
+        return cls(companions, calibration), learned_from
+
+    def probabilities(
+        self, fused: FloatArray, before: FloatArray, companions: Companions | LearnedFrom | None
+    ) -> FloatArray:
+        """Return the probabilities ``before`` with those of the companions found anew.
+
+        All have the shape (n_documents, n_labels). ``companions`` None takes its own.
+        """
+        margins, found = (companions or self.companions).margins(fused, before), before.copy()
+        found[:, self.companions.labels] = self.calibration.probabilities(margins)
+        return found
 
     def arrays(self) -> dict[str, Any]:
         """Return what :meth:`from_arrays` rebuilds it from."""
-        first = {f"{_FIRST}{name}": array for name, array in self.first.arrays().items()}
-        return {**first, **self.companions.arrays()}
+        arrays = {**self.companions.arrays(), **self.calibration.arrays()}
+        return {f"{_SECOND}{name}": array for name, array in arrays.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> "SecondLook":
-        """Rebuild from :meth:`arrays`; a name that lacks is a KeyError."""
-        first = {key.removeprefix(_FIRST): arrays[key] for key in arrays if key.startswith(_FIRST)}
-        return cls(MarginCalibration.from_arrays(first), Companions.from_arrays(arrays))
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> "SecondLook | None":
+        """Rebuild from :meth:`arrays`, None where there are none; a name that lacks is a KeyError."""
+        own = {key.removeprefix(_SECOND): arrays[key] for key in arrays if key.startswith(_SECOND)}
+        if not own:
+            return None
+        return cls(Companions.from_arrays(own), MarginCalibration.from_arrays(own))
+
+
+def _log_loss(probabilities: FloatArray, is_true: BoolArray) -> float:
+    """Return the sum of −log of what was given to the truth, of all documents and labels."""
+    of_truth = np.where(is_true, probabilities, 1 - probabilities)
+    return -float(np.log(np.maximum(of_truth, LEAST_PROBABILITY)).sum(dtype=np.float64))
 
 
 def _calibrated(

@@ -90,8 +90,8 @@ class PiranClassifier(Method):
         label's name and description). The paper has none. With any, scores are probabilities fitted to
         documents that nothing was learned from; see :mod:`piran.methods.fusion`.
     has_companions
-        With views: what the probabilities of all labels tell of each one is added to its margin
-        (:mod:`piran.training.companions`), so that labels are given together that occur together.
+        With views: frequent labels tell of each other by their probabilities, so that labels are given
+        together that occur together (:mod:`piran.training.companions`), where that is of use.
     max_together
         Documents that the view ``documents`` solves for together; more are divided into parts. Fewer and
         larger parts are better. Memory is 4 bytes for each pair of documents of a part: 2.7 GB for

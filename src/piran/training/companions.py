@@ -4,10 +4,10 @@ A margin is of one label alone, yet labels keep company: a program for the deskt
 language, and a paper on coding theory is filed under mathematics too. What the margins m of a document
 still lack to its targets t of ±1 is regressed on the probabilities p of all frequent labels::
 
-    D  =  argmin  Σ_i ‖t_i − m_i − (p_i − p̄) D‖² + λ ‖D‖²
+    D  =  argmin  Σ_i ‖t_i − s m_i − (p_i − p̄) D‖² + λ ‖D‖²
 
-and m + (p − p̄) D takes the place of m. As in :mod:`piran.training.kernel_ridge`, what would have been
-said of a document that was learned from, had it not been, is known exactly and for nothing.
+where s brings margins to the scale of targets, and m + (p − p̄) D / s takes the place of m. Labels with
+few documents neither tell anything nor are told of.
 """
 
 from collections.abc import Mapping
@@ -19,100 +19,121 @@ import numpy as np
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
 
 L2 = 20.0
-"""λ. From 10 to 30 no score moved by more than 0.2 on folds of training documents of debtags and
-reuters90; against no second look micro-F1 rose by 0.3 and 0.2 there, P@1 by 0.8 and 0.1."""
-MIN_DOCUMENTS = 10
-"""Documents that a label must have, among those learned from, to be heard."""
-MAX_HEARD = 2000
-"""The most frequent so many labels are heard: 8 KB for each label that they speak of."""
+"""λ. From 10 to 50 no score moved by more than 0.3 on folds of training documents of debtags."""
+MIN_DOCUMENTS = 20
+"""Documents that a label must have among those learned from."""
+MIN_SLOPE = 0.01
+"""From margins to targets, lest margins that know nothing are thought to be tiny."""
+MAX_LABELS = 2000
+"""The most frequent so many labels take part: 16 MB of weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Companions:
-    """What frequent labels tell of all labels."""
+    """What frequent labels tell of each other."""
 
-    heard: IntArray
-    """The labels whose probabilities count, (n_heard,)."""
+    labels: IntArray
+    """Those that take part, (n_companions,)."""
     mean: FloatArray
-    """Their mean probabilities, (n_heard,)."""
+    """Their mean probabilities, (n_companions,)."""
     weights: FloatArray
-    """D, float32, (n_heard, n_labels)."""
+    """D / s, float32, (n_companions, n_companions)."""
 
     @classmethod
     def fit(
         cls,
-        probabilities: FloatArray,
         margins: FloatArray,
+        probabilities: FloatArray,
         targets: LabelMatrix,
         is_known: BoolArray,
-    ) -> "tuple[Companions, LeftOut]":
+    ) -> "tuple[Companions, LearnedFrom]":
         """Learn from documents that neither margins nor probabilities were learned from.
 
-        All have the shape (n_documents, n_labels); labels not ``is_known`` (n_labels,) neither tell
-        anything nor are told of. Returned is also what tells the same of each of these documents as if
-        it had not been among them.
+        All have the shape (n_documents, n_labels); labels not ``is_known`` (n_labels,) take no part.
+        Returned is also what tells the same of these very documents.
         """
-        heard = _frequent(targets, is_known)
-        mean = probabilities[:, heard].mean(axis=0, dtype=np.float64)
-        away = probabilities[:, heard] - mean  # (n_documents, n_heard), float64
-        lacking = 2 * targets.toarray().astype(np.float32) - 1 - margins  # (n_documents, n_labels)
-        lacking *= is_known
-        lacking -= lacking.mean(axis=0)
-        gram = away.T @ away + L2 * np.eye(len(heard))
-        turned = np.linalg.solve(gram, away.T).T  # (n_documents, n_heard)
-        companions = cls(heard, mean, turned.T.astype(np.float32) @ lacking)
-        own = _own_weight(turned, away)
-        lacking -= companions.shifts(probabilities)
-        lacking /= (1 - own)[:, None]
-        return companions, LeftOut(companions, turned, lacking)
+        labels = _frequent(targets, is_known)
+        mean = probabilities[:, labels].mean(axis=0, dtype=np.float64)
+        away = probabilities[:, labels] - mean  # (n_documents, n_companions), float64
+        lacking = _lacking(margins[:, labels], targets[:, labels])
+        gram = away.T @ away + L2 * np.eye(len(labels))
+        turned = np.linalg.solve(gram, away.T).T  # (n_documents, n_companions)
+        weights = turned.T.astype(np.float32) @ lacking
+        errors = (lacking - away.astype(np.float32) @ weights) / (1 - _own_share(turned, away))
+        companions = cls(labels, mean, weights)
+        return companions, LearnedFrom(companions, turned, errors)
 
-    def shifts(self, probabilities: FloatArray) -> FloatArray:
-        """Return what is to be added to the margins, float32, (n_documents, n_labels)."""
-        return np.asarray(self.away(probabilities).astype(np.float32) @ self.weights)
+    def margins(self, margins: FloatArray, probabilities: FloatArray) -> FloatArray:
+        """Return what takes the place of the margins of these labels, (n_documents, n_companions).
+
+        ``margins`` and ``probabilities`` are of all labels, (n_documents, n_labels).
+        """
+        told = self.away(probabilities).astype(np.float32) @ self.weights
+        return np.asarray(margins[:, self.labels] + told)
 
     def away(self, probabilities: FloatArray) -> FloatArray:
-        """Return how far the labels that are heard are from their mean, (n_documents, n_heard)."""
-        return np.asarray(probabilities[:, self.heard] - self.mean)
+        """Return how far these labels are from their mean, (n_documents, n_companions)."""
+        return np.asarray(probabilities[:, self.labels] - self.mean)
 
     def arrays(self) -> dict[str, Any]:
         """Return what :meth:`from_arrays` rebuilds them from."""
-        return {"heard": self.heard, "heard_mean": self.mean, "heard_weights": self.weights}
+        return {"companions": self.labels, "mean": self.mean, "weights": self.weights}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "Companions":
         """Rebuild from :meth:`arrays`; a name that lacks is a KeyError."""
-        heard = arrays["heard"].astype(np.int64)
-        return cls(heard, arrays["heard_mean"], arrays["heard_weights"])
+        return cls(arrays["companions"].astype(np.int64), arrays["mean"], arrays["weights"])
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
-    """The documents that companions were learned from, each to be left out in turn."""
+class LearnedFrom:
+    """The documents that companions were learned from, and what the others tell of each of them."""
 
     companions: Companions
     turned: FloatArray
-    """(Σ (p − p̄)(p − p̄)ᵀ + λI)⁻¹ (p_i − p̄) of each document, (n_documents, n_heard)."""
+    """(Σ (p − p̄)(p − p̄)ᵀ + λI)⁻¹ (p_i − p̄) of each document, (n_documents, n_companions)."""
     errors: FloatArray
-    """What each one's targets differ by from what the others tell of it, (n_documents, n_labels)."""
+    """What its targets differ by from what all others tell of it, (n_documents, n_companions)."""
 
-    def shifts(self, probabilities: FloatArray) -> FloatArray:
-        """Return what the others tell of each document, (n_documents, n_labels).
+    def margins(self, margins: FloatArray, probabilities: FloatArray) -> FloatArray:
+        """Return about what the margins would be had the document been new, (n_documents, n_companions).
 
-        ``probabilities`` are of the same documents in the same order; they may be those of another
-        system than the one that companions were learned from.
+        That is half way between what is told with and without it. With it, it speaks for itself, and
+        too much is promised. Without it, too little: the margins of all others were found with its help
+        and therefore know its targets, with the sign turned. In five folds of training documents of
+        debtags log-losses were estimated to rise by 0.19 without it and to fall by 0.36 with it; half
+        way says that they fall by 0.09, and on the fold left out they fell by 0.11.
+
+        Both are of the same documents in the same order, (n_documents, n_labels); they may be those of
+        another system than the one that companions were learned from.
         """
-        own = _own_weight(self.turned, self.companions.away(probabilities))
-        return self.companions.shifts(probabilities) - own[:, None] * self.errors
+        own = _own_share(self.turned, self.companions.away(probabilities))
+        return self.companions.margins(margins, probabilities) - 0.5 * own * self.errors
 
 
-def _own_weight(turned: FloatArray, away: FloatArray) -> FloatArray:
-    """Return how far each document speaks for itself, from 0 to 1, float32, (n_documents,)."""
-    return np.asarray((turned * away).sum(axis=1) + 1 / len(away), dtype=np.float32)
+def _own_share(turned: FloatArray, away: FloatArray) -> FloatArray:
+    """Return how far each document speaks for itself, from 0 to 1, float32, (n_documents, 1)."""
+    return np.asarray((turned * away).sum(axis=1, keepdims=True) + 1 / len(away), dtype=np.float32)
+
+
+def _lacking(margins: FloatArray, targets: LabelMatrix) -> FloatArray:
+    """Return t / s − m less its mean over documents, float32, (n_documents, n_companions).
+
+    s is the slope that all labels together have from margins to targets: 1 for those of a regression,
+    less where several views were added up.
+    """
+    signs = 2 * targets.toarray().astype(np.float32) - 1
+    centred = margins - margins.mean(axis=0)
+    slope = float(
+        (centred * signs).sum(dtype=np.float64) / ((centred**2).sum(dtype=np.float64) or 1)
+    )
+    lacking = signs / max(slope, MIN_SLOPE) - margins
+    return np.asarray(lacking - lacking.mean(axis=0), dtype=np.float32)
 
 
 def _frequent(targets: LabelMatrix, is_known: BoolArray) -> IntArray:
-    """Return the labels that are heard, in their order."""
+    """Return the labels that take part, in their order."""
     counts = np.bincount(targets.indices, minlength=targets.shape[1])
     enough = np.flatnonzero((counts >= MIN_DOCUMENTS) & is_known)
-    most = np.argsort(-counts[enough], kind="stable")[:MAX_HEARD]
+    most = np.argsort(-counts[enough], kind="stable")[:MAX_LABELS]
     return np.sort(enough[most])
