@@ -59,14 +59,27 @@ class DocumentFeatures:
 
 
 def document_kernel(left: DocumentFeatures, right: DocumentFeatures, *, width: float) -> FloatArray:
-    """Return how alike documents are, (n_left, n_right), float32."""
-    kernel = _word_products(left.words, right.words)
-    if left.meaning.shape[1]:
-        cosines = left.meaning.astype(np.float32) @ right.meaning.astype(np.float32).T
-        cosines -= 1
-        cosines /= width
-        kernel += np.exp(cosines, out=cosines)
-    kernel += 1
+    """Return how alike documents are, (n_left, n_right), float32.
+
+    It is made a block of rows at a time, so that nothing else of its size ever exists.
+    """
+    frequent, rare = _divided(right.words)
+    frequent_right = right.words[:, frequent].toarray().astype(np.float32).T
+    rare_right = right.words[:, rare].T.tocsr()
+    meaning_right = right.meaning.astype(np.float32).T
+    frequent_left, rare_left = left.words[:, frequent].tocsr(), left.words[:, rare].tocsr()
+    kernel = np.empty((len(left), len(right)), dtype=np.float32)
+    for first in range(0, len(left), QUERIES_AT_ONCE):
+        rows = slice(first, first + QUERIES_AT_ONCE)
+        block = kernel[rows]
+        np.matmul(frequent_left[rows].toarray().astype(np.float32), frequent_right, out=block)
+        block += (rare_left[rows] @ rare_right).toarray()
+        if len(meaning_right):
+            cosines = left.meaning[rows].astype(np.float32) @ meaning_right
+            cosines -= 1
+            cosines /= width
+            block += np.exp(cosines, out=cosines)
+        block += 1
     return kernel
 
 
@@ -213,15 +226,8 @@ def _margins(part: _Part, features: DocumentFeatures, width: float) -> FloatArra
     return np.concatenate(blocks)
 
 
-def _word_products(left: csr_array, right: csr_array) -> FloatArray:
-    """Return ``left @ right.T`` as a dense array, (n_left, n_right), float32."""
-    counts = np.bincount(right.indices, minlength=right.shape[1])
-    is_frequent = counts > FREQUENT * right.shape[0]
-    frequent, rare = np.flatnonzero(is_frequent), np.flatnonzero(~is_frequent)
-    dense_left, dense_right = left[:, frequent].toarray(), right[:, frequent].toarray()
-    products = dense_left.astype(np.float32) @ dense_right.astype(np.float32).T
-    rare_left, rare_right = left[:, rare].tocsr(), right[:, rare].T.tocsr()
-    for first in range(0, len(products), QUERIES_AT_ONCE):
-        rows = slice(first, first + QUERIES_AT_ONCE)
-        products[rows] += (rare_left[rows] @ rare_right).toarray()
-    return np.asarray(products)
+def _divided(words: csr_array) -> tuple[IntArray, IntArray]:
+    """Divide words into those of many documents and the others."""
+    counts = np.bincount(words.indices, minlength=words.shape[1])
+    is_frequent = counts > FREQUENT * words.shape[0]
+    return np.flatnonzero(is_frequent), np.flatnonzero(~is_frequent)
