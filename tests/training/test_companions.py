@@ -73,11 +73,11 @@ def test_the_scale_of_margins_does_not_matter() -> None:
 
 def test_a_label_that_always_comes_along_is_raised_by_its_company() -> None:
     random = np.random.default_rng(0)
-    is_leader = random.random(400) < 0.3
+    is_leader = random.random(4000) < 0.3
     is_true = np.column_stack([is_leader, is_leader])
     clear = np.where(is_leader, 0.95, 0.05)
-    probabilities = np.column_stack([clear, np.full(400, 0.3)]).astype(np.float32)
-    margins = np.column_stack([2 * clear - 1, np.full(400, -0.4)]).astype(np.float32)
+    probabilities = np.column_stack([clear, np.full(4000, 0.3)]).astype(np.float32)
+    margins = np.column_stack([2 * clear - 1, np.full(4000, -0.4)]).astype(np.float32)
     targets = csr_array(is_true.astype(np.float32))
     found, _ = Companions.fit(margins, probabilities, targets, np.ones(2, dtype=np.bool_))
     chances = np.array([[0.95, 0.3], [0.05, 0.3]], dtype=np.float32)

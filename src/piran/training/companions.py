@@ -19,8 +19,8 @@ import numpy as np
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
 
 L2 = 100.0
-"""λ, with the least log-loss on folds of training documents of debtags, where micro-F1 rose by 0.3 and P@1
-by 0.4. With 50 or 200 no score differed by more than 0.15."""
+"""λ, with the least log-loss on folds of training documents of debtags, where micro-F1 rose by 0.3 and
+P@1 by 0.4. With 50 or 200 no score differed by more than 0.15."""
 MIN_DOCUMENTS = 20
 """Documents that a label must have among those learned from."""
 MIN_SLOPE = 0.01
