@@ -154,6 +154,13 @@ def test_companions_change_nothing_where_labels_keep_no_company() -> None:
     np.testing.assert_array_equal(judge(margins), expected)
 
 
+def test_companions_of_few_documents_are_nobody() -> None:
+    margins, is_true, labels = made_margins(15)
+    fusion, judge = Fusion.fit(margins, labels.matrix(_sets(is_true)), labels, has_companions=True)
+    assert fusion.second_look is None
+    np.testing.assert_array_equal(judge(margins), fusion.probabilities(margins))
+
+
 def test_judged_documents_do_not_speak_for_themselves() -> None:
     margins, is_true, labels = together()
     few = {view: values[:100] for view, values in margins.items()}

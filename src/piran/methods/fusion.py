@@ -29,7 +29,7 @@ NOTHING_KNOWN = -1.0
 """Margin of a label without a training document: that of a document which clearly lacks a label."""
 
 Judge = Callable[[Margins], FloatArray]
-"""From the margins of documents that were learned from to probabilities, each without itself."""
+"""From the margins of documents that were learned from to probabilities, about as if they were new."""
 
 _STATE_NAME = "fusion"
 _SECOND = "second "
@@ -68,8 +68,8 @@ class Fusion:
     ) -> "tuple[Fusion, Judge]":
         """Choose weights and fit probabilities to documents that no view was learned from.
 
-        Returned is also what gives the probabilities of these very documents as if each had not been
-        among them, whichever rows are among their margins.
+        Returned is also what gives the probabilities of these very documents, about as if each had not
+        been among them, whichever rows are among their margins.
         """
         seen = np.flatnonzero(~labels.is_unseen)
         known = {view: values[:, seen] for view, values in margins.items()}

@@ -405,7 +405,7 @@ class PiranClassifier(Method):
         if self.has_companions and not self.views:
             raise SettingError(
                 "has_companions needs views, which judge documents that they did not learn from; "
-                'set views to ["documents"], or leave has_companions out.'
+                'set views to ["documents"], or has_companions to false.'
             )
 
     def _new_encoder(self) -> Encoder:
