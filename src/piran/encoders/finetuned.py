@@ -61,8 +61,8 @@ class FineTunedEncoder(LossSettings, Encoder):
     """A pretrained transformer, trained end to end in stage 1 together with the rows of all labels.
 
     An instance is the mean of the text's word pieces, of length ``scale``. The learning rates fall to
-    zero over all epochs, so all of them are done; the weights of the epoch with the best micro-F1 on
-    validation documents are kept. A saved encoder holds the whole transformer and needs no other.
+    zero over all epochs, so all of them are done and the weights of the last are kept. A saved encoder
+    holds the whole transformer and needs no other.
     """
 
     name: ClassVar[str] = "finetuned"
@@ -107,7 +107,7 @@ class FineTunedEncoder(LossSettings, Encoder):
     seed: int = 0
 
     def fit(self, train: LabelledTexts, validation: LabelledTexts | None = None) -> Self:
-        """Train transformer and rows on the labels; keep the epoch that is best on ``validation``."""
+        """Train transformer and rows on the labels; ``validation`` only tells how it goes."""
         self._check()
         require_transformers()
         pretrained = find_pretrained(self.model)

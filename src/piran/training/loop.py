@@ -39,8 +39,7 @@ from piran.types import FloatArray, IntArray, LabelMatrix
 StopReason = Literal["early stopping", "max epochs", "not converged"]
 """Early stopping: no better score for ``patience`` epochs. Max epochs: all epochs done, the best
 before the last. Not converged: all done and the last was the best, so more would probably help; with
-a schedule that ends with the last epoch (:attr:`Hook.fixes_length`) that says nothing, and all epochs
-done are max epochs."""
+a schedule that ends with the last epoch (:attr:`Hook.fixes_length`) all epochs done are max epochs."""
 BatchLoss = Callable[[nn.Module, Batch, Tensor], Tensor]
 """From the network, a batch and its targets (n_documents, n_labels) to a scalar to minimise."""
 Score = Callable[[nn.Module], float]
@@ -118,12 +117,13 @@ class Hook:
 
 @dataclass(frozen=True)
 class TrainingOutcome:
-    """What training has to tell; the network itself holds the best weights."""
+    """What training has to tell; the network itself holds the weights of ``best_epoch``."""
 
     history: list[dict[str, float]]
     """One entry an epoch: ``epoch``, ``loss`` (mean over documents) and, if scored, ``score``."""
     stop_reason: StopReason
     best_epoch: int
+    """The one that was kept."""
 
 
 def classification_loss(network: nn.Module, batch: Batch, targets: Tensor) -> Tensor:
@@ -161,10 +161,10 @@ class TrainingLoop:
     ) -> TrainingOutcome:
         """Train the network in place and leave it with the weights of its best epoch.
 
-        Without a ``score`` all epochs are done and the last weights stay. The same seed gives the
-        same weights; torch's global random state is as before afterwards. Where checkpoints are kept
-        (:mod:`piran.training.checkpoint`), a training that was stopped goes on after its last epoch
-        and gives the weights that it would have given.
+        Without a ``score``, and with a hook that plans to the last epoch, the last weights stay. The
+        same seed gives the same weights; torch's global random state is as before afterwards. Where
+        checkpoints are kept (:mod:`piran.training.checkpoint`), a training that was stopped goes on
+        after its last epoch and gives the weights that it would have given.
         """
         n_batches = math.ceil(len(documents.token_ids) / self.batch_size)
         state = LoopState(network, optimizer, n_steps=self.max_epochs * n_batches)
@@ -182,7 +182,7 @@ class TrainingLoop:
                 run.seconds += time.perf_counter() - start
                 if checkpoint is not None:
                     checkpoint.write(run.snapshot())
-        if score is None:
+        if run.best.epoch == 0:
             return TrainingOutcome(run.history, "max epochs", state.epoch)
         run.best.restore()
         reason = self._stop_reason(state.epoch, run.best.epoch)
@@ -203,6 +203,11 @@ class TrainingLoop:
         count_resumed(run.seconds)
         checkpoint.tell(f"Training goes on after epoch {run.state.epoch} of {self.max_epochs}.")
         return True
+
+    @property
+    def _is_planned(self) -> bool:
+        """Whether a hook plans to the last epoch: an earlier one is then not done, however it scores."""
+        return any(hook.fixes_length for hook in self.hooks)
 
     def _is_over(self, run: "_Run") -> bool:
         """Tell whether all epochs are done, or the last ones brought nothing."""
@@ -262,14 +267,15 @@ class TrainingLoop:
         if score is not None:
             state.network.eval()
             entry["score"] = float(score(state.network))
-            best.offer(entry["score"], state.epoch)
+            if not self._is_planned:
+                best.offer(entry["score"], state.epoch)
         for hook in self.hooks:
             hook.after_epoch(state, entry)
         _log.info("Epoch %d: %s", state.epoch, entry)
         return entry
 
     def _stop_reason(self, last_epoch: int, best_epoch: int) -> StopReason:
-        if best_epoch == self.max_epochs and not any(hook.fixes_length for hook in self.hooks):
+        if best_epoch == self.max_epochs:
             return "not converged"
         if self.patience and last_epoch - best_epoch >= self.patience:
             return "early stopping"
@@ -284,7 +290,7 @@ class _Best:
         self.weights: dict[str, Tensor] = {}
         self.score = -math.inf
         self.epoch = 0
-        """0 as long as no epoch has been scored."""
+        """0 as long as none has been offered."""
 
     def offer(self, score: float, epoch: int) -> None:
         if score > self.score or not self.weights:
