@@ -16,7 +16,7 @@ from piran.methods.base import METHODS, Method
 from piran.registry import suggestion
 
 _WITH_VIEWS = {
-    "views": ["documents", "label-texts"],
+    "views": ["documents", "label-texts", "label-words"],
     "has_companions": True,
     "thresholds": "expected",
 }

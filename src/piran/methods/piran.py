@@ -86,9 +86,10 @@ class PiranClassifier(Method):
         none is lost to it, for two or three times the work. 1: once, as the paper does it.
     views
         What else counts beside the rows on instances: ``documents`` (likeness to each training document
-        in words and meaning, :mod:`piran.training.kernel_ridge`) and ``label-texts`` (likeness to the
-        label's name and description). The paper has none. With any, scores are probabilities fitted to
-        documents that nothing was learned from; see :mod:`piran.methods.fusion`.
+        in words and meaning, :mod:`piran.training.kernel_ridge`), ``label-texts`` (likeness to the
+        label's name and description) and ``label-words`` (words shared with them). The paper has none.
+        With any, scores are probabilities fitted to documents that nothing was learned from; see
+        :mod:`piran.methods.fusion`.
     has_companions
         With views: frequent labels tell of each other by their probabilities, so that labels are given
         together that occur together (:mod:`piran.training.companions`), where that is of use.
@@ -363,7 +364,7 @@ class PiranClassifier(Method):
         self.view_encoder_ = self.encoder_
         if (folder / VIEW_ENCODER).is_dir():
             self.view_encoder_ = view_encoder.load(folder / VIEW_ENCODER)
-        self.views_ = Views.load(folder, self.views)
+        self.views_ = Views.load(folder, self.views, self.labels_)
         self.fusion_ = Fusion.load(folder) if self.views else None
 
     @classmethod

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from piran.data.labels import LabelSpace
 from piran.encoders.base import Encoder, LabelledTexts, unit_rows
@@ -18,23 +19,29 @@ from piran.errors import ModelFolderError, SettingError
 from piran.registry import suggestion
 from piran.storage import load_state, save_state
 from piran.training.kernel_ridge import DocumentFeatures, KernelRidge
-from piran.types import BoolArray, FloatArray, Texts
+from piran.types import BoolArray, FloatArray, LabelMatrix, Texts
 
 ROWS = "rows"
 DOCUMENTS = "documents"
 LABEL_TEXTS = "label-texts"
-VIEWS = (DOCUMENTS, LABEL_TEXTS)
+LABEL_WORDS = "label-words"
+VIEWS = (DOCUMENTS, LABEL_TEXTS, LABEL_WORDS)
 """What can stand beside the rows on instances."""
+OF_WORDS = (DOCUMENTS, LABEL_WORDS)
+"""Those that read the words of a document."""
+OF_LABEL_TEXTS = (LABEL_TEXTS, LABEL_WORDS)
+"""Those that know a label by its text, and so without any document of it."""
 
 Margins = Mapping[str, FloatArray]
 """What each view says, (n_documents, n_labels), by its name; rows are one of them."""
+
+_WORDS = "words"
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentLikeness:
     """Kernel ridge regression on the words of documents and what they mean."""
 
-    ngrams: NgramVectorizer
     centre: FloatArray
     """Mean instance of the training documents, (feature_dim,)."""
     ridge: KernelRidge
@@ -42,38 +49,35 @@ class DocumentLikeness:
     @classmethod
     def fit(
         cls,
-        documents: LabelledTexts,
+        words: csr_array,
         instances: FloatArray,
+        targets: LabelMatrix,
         is_judged: BoolArray,
         *,
         max_together: int,
         seed: int,
     ) -> "tuple[DocumentLikeness, FloatArray]":
         """Learn from all documents; return also what is said of the judged ones without them."""
-        ngrams, centre = NgramVectorizer(), instances.mean(axis=0)
-        words = ngrams.fit_transform(documents.texts)
+        centre = instances.mean(axis=0)
         features = DocumentFeatures(words, unit_rows(instances - centre))
         ridge, margins = KernelRidge.fit(
-            features, documents.targets, is_judged, max_together=max_together, seed=seed
+            features, targets, is_judged, max_together=max_together, seed=seed
         )
-        return cls(ngrams, centre, ridge), margins
+        return cls(centre, ridge), margins
 
-    def margins(self, texts: Texts, instances: FloatArray) -> FloatArray:
-        """Return about −1 to 1 for each text and label, (n_documents, n_labels)."""
-        meaning = unit_rows(instances - self.centre)
-        return self.ridge.margins(DocumentFeatures(self.ngrams.transform(texts), meaning))
+    def margins(self, words: csr_array, instances: FloatArray) -> FloatArray:
+        """Return about −1 to 1 for each document and label, (n_documents, n_labels)."""
+        return self.ridge.margins(DocumentFeatures(words, unit_rows(instances - self.centre)))
 
     def save(self, folder: Path) -> None:
-        """Write n-grams as JSON, all else as safetensors."""
-        arrays = {**self.ridge.arrays(), "centre": self.centre, "idf": self.ngrams.idf}
-        save_state(folder, DOCUMENTS, {"vocabulary": self.ngrams.vocabulary}, arrays)
+        """Write all arrays."""
+        save_state(folder, DOCUMENTS, {}, {**self.ridge.arrays(), "centre": self.centre})
 
     @classmethod
     def load(cls, folder: Path) -> "DocumentLikeness":
         """Read what :meth:`save` wrote; what lacks is a KeyError."""
-        state, arrays = load_state(folder, DOCUMENTS)
-        ngrams = NgramVectorizer.restored(state["vocabulary"], arrays["idf"])
-        return cls(ngrams, arrays["centre"], KernelRidge.from_arrays(arrays))
+        arrays = load_state(folder, DOCUMENTS)[1]
+        return cls(arrays["centre"], KernelRidge.from_arrays(arrays))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +111,35 @@ class LabelLikeness:
 
 
 @dataclass(frozen=True, eq=False)
+class SharedWords:
+    """How far a document has the words of each label's text, the rarer the more."""
+
+    label_words: csr_array
+    """TF-IDF vectors of the labels' texts, (n_labels, n_ngrams)."""
+
+    @classmethod
+    def of(cls, labels: LabelSpace, ngrams: NgramVectorizer) -> "SharedWords":
+        """Read the labels' texts, of which those n-grams count that documents have."""
+        return cls(ngrams.transform(labels.texts()))
+
+    def margins(self, words: csr_array) -> FloatArray:
+        """Return the square roots of the cosines between documents and labels, (n_documents, n_labels).
+
+        Of the root, since the first word that they share tells more than the second.
+        """
+        cosines = (words @ self.label_words.T).toarray()
+        return np.asarray(np.sqrt(np.maximum(cosines, 0.0)))  # rounding may go below
+
+
+@dataclass(frozen=True, eq=False)
 class Views:
     """The views that a classifier has beside its rows."""
 
+    ngrams: NgramVectorizer | None = None
+    """Finds the words of documents, for the views that read them."""
     documents: DocumentLikeness | None = None
     likeness: LabelLikeness | None = None
+    shared_words: SharedWords | None = None
 
     @classmethod
     def fit(
@@ -132,39 +160,64 @@ class Views:
         among those it learned from.
         """
         margins: dict[str, FloatArray] = {}
-        like_documents = likeness = None
-        if DOCUMENTS in names:
-            like_documents, margins[DOCUMENTS] = DocumentLikeness.fit(
-                documents, instances, is_judged, max_together=max_together, seed=seed
-            )
+        ngrams = like_documents = likeness = shared_words = None
+        if any(name in OF_WORDS for name in names):
+            ngrams = NgramVectorizer()
+            words = ngrams.fit_transform(documents.texts)
+            if DOCUMENTS in names:
+                like_documents, margins[DOCUMENTS] = DocumentLikeness.fit(
+                    words,
+                    instances,
+                    documents.targets,
+                    is_judged,
+                    max_together=max_together,
+                    seed=seed,
+                )
+            if LABEL_WORDS in names:
+                shared_words = SharedWords.of(labels, ngrams)
+                margins[LABEL_WORDS] = shared_words.margins(words[np.flatnonzero(is_judged)])
         if LABEL_TEXTS in names:
             likeness = LabelLikeness.of(instances, encoder.encode(labels.texts()))
             margins[LABEL_TEXTS] = likeness.margins(instances[is_judged])
-        return cls(like_documents, likeness), margins
+        return cls(ngrams, like_documents, likeness, shared_words), margins
 
     def margins(self, texts: Texts, instances: FloatArray) -> Margins:
         """Return what each view says of the texts, (n_documents, n_labels) each."""
         found = {}
-        if self.documents is not None:
-            found[DOCUMENTS] = self.documents.margins(texts, instances)
+        if self.ngrams is not None:
+            words = self.ngrams.transform(texts)
+            if self.documents is not None:
+                found[DOCUMENTS] = self.documents.margins(words, instances)
+            if self.shared_words is not None:
+                found[LABEL_WORDS] = self.shared_words.margins(words)
         if self.likeness is not None:
             found[LABEL_TEXTS] = self.likeness.margins(instances)
         return found
 
     def save(self, folder: Path) -> None:
-        """Write each view under a name of its own."""
+        """Write each view under a name of its own; n-grams as JSON, all else as safetensors."""
+        if self.ngrams is not None:
+            state, arrays = {"vocabulary": self.ngrams.vocabulary}, {"idf": self.ngrams.idf}
+            save_state(folder, _WORDS, state, arrays)
         for view in (self.documents, self.likeness):
             if view is not None:
                 view.save(folder)
 
     @classmethod
-    def load(cls, folder: Path, names: Sequence[str]) -> "Views":
-        """Read the named views."""
+    def load(cls, folder: Path, names: Sequence[str], labels: LabelSpace) -> "Views":
+        """Read the named views of these labels."""
         try:
             check_views(names)
+            ngrams = shared_words = None
+            if any(name in OF_WORDS for name in names):
+                ngrams = _load_ngrams(folder)
+                if LABEL_WORDS in names:
+                    shared_words = SharedWords.of(labels, ngrams)
             return cls(
+                ngrams,
                 DocumentLikeness.load(folder) if DOCUMENTS in names else None,
                 LabelLikeness.load(folder) if LABEL_TEXTS in names else None,
+                shared_words,
             )
         except ModelFolderError:
             raise
@@ -179,3 +232,8 @@ def check_views(names: Sequence[str]) -> None:
     for name in names:
         if name not in VIEWS:
             raise SettingError(f"Unknown view {name!r}. {suggestion(name, list(VIEWS))}")
+
+
+def _load_ngrams(folder: Path) -> NgramVectorizer:
+    state, arrays = load_state(folder, _WORDS)
+    return NgramVectorizer.restored(state["vocabulary"], arrays["idf"])

@@ -55,7 +55,7 @@ class MarginCalibration:
         scale = np.full(len(counts), MIN_SCALE + 1.0)
         if len(margins):
             scale[known] = MIN_SCALE + margins[:, known].std(axis=0, dtype=np.float64)
-        stretched = _stretched(margins[:, known], scale[known])  # (n_documents, n_known)
+        stretched = stretch(margins[:, known], scale[known])  # (n_documents, n_known)
         log_counts = np.log(np.maximum(counts, 1.0))
         lines = _lines(stretched, csc_array(targets)[:, known], log_counts[known])
         slope, offset = np.full(len(counts), POOLED_START[0]), np.zeros(len(counts))
@@ -89,11 +89,11 @@ class MarginCalibration:
 
     def probabilities(self, margins: FloatArray) -> FloatArray:
         """Return (n_documents, n_labels) in float32."""
-        logits = self.slope * _stretched(margins, self.scale) + self.offset
+        logits = self.slope * stretch(margins, self.scale) + self.offset
         return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)), dtype=np.float32)
 
 
-def _stretched(margins: FloatArray, scale: FloatArray) -> FloatArray:
+def stretch(margins: FloatArray, scale: FloatArray) -> FloatArray:
     """Return the stretched margins: 0 at a margin of 0, steepest at −1."""
     return np.asarray(np.arcsinh((margins + 1.0) / scale) - np.arcsinh(1.0 / scale))
 
