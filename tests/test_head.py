@@ -107,6 +107,37 @@ def test_rows_of_stage_1_can_be_given(data: LongTailed) -> None:
     assert not np.array_equal(fitted.rows_.rows[N_HEAD:], rows.rows[N_HEAD:])
 
 
+def test_relations_can_be_those_of_other_documents(data: LongTailed, head: PiranHead) -> None:
+    targets = csr_array(data.Y.astype(np.float32))
+    own = PiranHead(tail=N_TAIL).fit(data.X, data.Y, relations_of=(data.X, targets))
+    np.testing.assert_array_equal(own.rows_.rows, head.rows_.rows)
+    wider = data.X.mean(axis=0) + 3 * (data.X - data.X.mean(axis=0))
+    others = PiranHead(tail=N_TAIL).fit(data.X, data.Y, relations_of=(wider, targets))
+    assert head.transfer_ is not None
+    assert others.transfer_ is not None
+    # W is a filter: what varies more among documents of a head label, it carries over less of
+    assert np.linalg.norm(others.transfer_) < 0.8 * np.linalg.norm(head.transfer_)
+    np.testing.assert_array_equal(others.stage1_rows_.rows, head.stage1_rows_.rows)
+
+
+def test_a_balanced_stage_1_finds_more_of_the_rare_labels(data: LongTailed) -> None:
+    plain, balanced = (
+        PiranHead(tail=N_TAIL, variant="no-aug", balance=balance)
+        .fit(data.X, data.Y)
+        .predict(data.X)
+        for balance in (0.0, 0.5)
+    )
+    assert balanced[:, N_HEAD:].sum() > plain[:, N_HEAD:].sum()
+
+
+def test_generations_shared_by_all_labels_give_other_rows(
+    data: LongTailed, head: PiranHead
+) -> None:
+    shared = PiranHead(tail=N_TAIL, generated_targets="together").fit(data.X, data.Y)
+    np.testing.assert_array_equal(shared.rows_.rows[:N_HEAD], head.rows_.rows[:N_HEAD])
+    assert not np.allclose(shared.rows_.rows[N_HEAD:], head.rows_.rows[N_HEAD:], atol=0.01)
+
+
 def test_the_same_seed_gives_the_same_rows(data: LongTailed, head: PiranHead) -> None:
     again = PiranHead(tail=N_TAIL).fit(data.X, data.Y)
     np.testing.assert_array_equal(again.rows_.rows, head.rows_.rows)
@@ -212,6 +243,17 @@ def test_features_that_are_not_finite_are_refused(data: LongTailed, value: float
         ({"n_generated": 0}, SettingError, "n_generated must be at least 1"),
         ({"n_prototype_documents": 0}, SettingError, "n_prototype_documents must be at least 1"),
         ({"generated_weight": -1.0}, SettingError, "generated_weight must not be negative"),
+        ({"balance": 2.0}, SettingError, "balance must lie in 0 to 1, got 2.0"),
+        (
+            {"generated_targets": "all"},
+            SettingError,
+            "generated_targets must be one of own, together",
+        ),
+        (
+            {"generated_targets": "together", "generations": "expected"},
+            SettingError,
+            "set generated_targets to 'own'",
+        ),
         ({"n_directions": -1}, SettingError, "n_directions must not be negative"),
         ({"diversity_weight": 50.0}, NoMinimumError, "Choose diversity_weight at most"),
     ],

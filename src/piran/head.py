@@ -21,7 +21,13 @@ from piran.augment.variants import COMPLETE, Variant, variant_named
 from piran.data.labels import tail_by_count
 from piran.errors import DataError, SettingError
 from piran.rows import LinearRows
-from piran.training.linear_fit import LOGISTIC, check_loss, fit_rows
+from piran.training.linear_fit import (
+    LOGISTIC,
+    balanced_weights,
+    check_balance,
+    check_loss,
+    fit_rows,
+)
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix
 
 EXPECTED_FAILED_CHECKS: dict[str, str] = {}
@@ -30,6 +36,8 @@ EXPECTED_FAILED_CHECKS: dict[str, str] = {}
 SOLVERS = ("exact", "adam")
 DRAWN, EXPECTED = "drawn", "expected"
 GENERATIONS = (DRAWN, EXPECTED)
+OWN, TOGETHER = "own", "together"
+GENERATED_TARGETS = (OWN, TOGETHER)
 ADAM_STEPS = 1000
 
 
@@ -55,6 +63,9 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         ``predict_proba`` only ranks: their margins are not log-odds.
     l2
         Strength of regularisation in stage 1, the λ of Σ loss + λ/2 ‖w‖².
+    balance
+        In stage 1 a positive counts (negatives / positives) to this power, for each label: 0, what a
+        negative does, as in the paper; 1, so that all positives count what all negatives do.
     tail_l2
         The same for the tail rows in stage 2; None takes ``l2``.
     n_pairs
@@ -72,6 +83,10 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         ``drawn`` adds one relation to each prototype, as the paper does; ``expected`` takes the mean of
         the loss over all relations, as if infinitely many had been drawn of the normal distribution
         that they have: ``n_generated`` then only counts prototypes.
+    generated_targets
+        ``own``: a generated instance is a positive of its own label and says nothing of the others;
+        ``together``: it is a positive of each tail label to the share of its own label's documents that
+        have that label too, and a negative to the rest. All generations then exist at once.
     generated_weight
         What one generated instance counts in the loss, a real document counting 1.
     tail_share
@@ -127,6 +142,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         variant: str = COMPLETE,
         row_loss: str = LOGISTIC,
         l2: float = 0.3,
+        balance: float = 0.0,
         tail_l2: float | None = None,
         n_pairs: int = 100,
         relation_scale: float = 1.0,
@@ -134,6 +150,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         n_prototype_documents: int = 5,
         n_generated: int = 50,
         generations: str = DRAWN,
+        generated_targets: str = OWN,
         generated_weight: float = 1.0,
         tail_share: float = 1.0,
         generation_weight: float = 1.0,
@@ -150,6 +167,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.variant = variant
         self.row_loss = row_loss
         self.l2 = l2
+        self.balance = balance
         self.tail_l2 = tail_l2
         self.n_pairs = n_pairs
         self.relation_scale = relation_scale
@@ -157,6 +175,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.n_prototype_documents = n_prototype_documents
         self.n_generated = n_generated
         self.generations = generations
+        self.generated_targets = generated_targets
         self.generated_weight = generated_weight
         self.tail_share = tail_share
         self.generation_weight = generation_weight
@@ -176,6 +195,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         *,
         stage1_rows: LinearRows | None = None,
         is_tail: BoolArray | None = None,
+        relations_of: tuple[FloatArray, LabelMatrix] | None = None,
     ) -> Self:
         """Fit both stages.
 
@@ -190,6 +210,9 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             Rows that an encoder was trained with; they then take the place of stage 1.
         is_tail
             The tail labels, shape (n_labels,), where their division is known; overrides ``tail``.
+        relations_of
+            Other documents, (n_others, n_features) and their labels (n_others, n_labels), that relations
+            are collected from. Those that features were learned from lie closer together than new ones.
 
         """
         self.check_settings()
@@ -203,10 +226,18 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         )
         self.is_head_ = ~self.is_tail_ & (counts > 0)
         self.centre_ = X.mean(axis=0) if self.is_centred else np.zeros_like(X[0])
+        self._relations_of = relations_of
         # Algorithm 1, lines 1–5: the classifier of all labels
-        self.stage1_rows_ = stage1_rows or fit_rows(X, targets, l2=self.l2, loss=self.row_loss)
+        self.stage1_rows_ = stage1_rows or self.fit_stage1(X, targets)
         self.rows_ = self.adjust_tail(X, targets, self.variant)
         return self
+
+    def fit_stage1(
+        self, X: FloatArray, targets: LabelMatrix, start: LinearRows | None = None
+    ) -> LinearRows:
+        """Return the classifier of all labels; ``start`` is where the search for it begins."""
+        weights = balanced_weights(targets, self.balance)
+        return fit_rows(X, targets, l2=self.l2, loss=self.row_loss, start=start, weights=weights)
 
     def adjust_tail(self, X: FloatArray, targets: LabelMatrix, variant: str) -> LinearRows:
         """Run stage 2 in one of its variants on the fitted stage 1 and return the rows of all labels.
@@ -239,6 +270,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             l2=self.l2 if self.tail_l2 is None else self.tail_l2,
             generated_weight=self.generated_weight,
             loss=self.row_loss,
+            is_shared=self.generated_targets == TOGETHER,
         ).moved(self.centre_)
         kept = self.stage1_rows_[tail_ids].blended(tail_rows, self.tail_share)
         return self.stage1_rows_.replaced(tail_ids, kept)
@@ -262,14 +294,17 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         if parts.has_relations:
             # lines 6–9: p relations of each head label
             collector = RelationCollector(self.n_pairs, self.random_state)
-            relations = collector.collect(X, targets, self.is_head_).scaled(self.relation_scale)
+            heads = X, targets
+            if self._relations_of is not None:
+                heads = self._relations_of[0] - self.centre_, self._relations_of[1]
+            relations = collector.collect(*heads, self.is_head_).scaled(self.relation_scale)
             if not len(relations):
                 return None
             shares = head_shares(self.relation_choice, relations, prototypes, targets)
         if relations is not None and parts.has_transfer:
             # lines 10–17: the map W
             directions = head_directions(
-                X, targets, self.is_head_, self.n_directions, self.max_directions
+                *heads, self.is_head_, self.n_directions, self.max_directions
             )
             generator = self._learn_transfer(prototypes, relations, directions, parts)
             self.transfer_ = generator.transfer
@@ -325,6 +360,16 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             raise SettingError(
                 f"generations must be one of {', '.join(GENERATIONS)}, got {self.generations!r}."
             )
+        if self.generated_targets not in GENERATED_TARGETS:
+            raise SettingError(
+                f"generated_targets must be one of {', '.join(GENERATED_TARGETS)}, "
+                f"got {self.generated_targets!r}."
+            )
+        if self.generations == EXPECTED and self.generated_targets != OWN:
+            raise SettingError(
+                f"generations {EXPECTED!r} are positives of their own label alone; set "
+                f"generated_targets to {OWN!r}, got {self.generated_targets!r}."
+            )
         if self.generations == EXPECTED and self.relation_choice != ALL:
             raise SettingError(
                 f"generations {EXPECTED!r} are over all relations; set relation_choice to {ALL!r}, "
@@ -334,6 +379,7 @@ class PiranHead(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             raise SettingError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}.")
         if not self.relation_scale > 0:
             raise SettingError(f"relation_scale must be above 0, got {self.relation_scale}.")
+        check_balance(self.balance)
         if not 0 <= self.tail_share <= 1:
             raise SettingError(f"tail_share must lie in 0 to 1, got {self.tail_share}.")
 

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from labelled import FEATURE_DIM, labelled
+from labelled import FEATURE_DIM, TAIL_IDS, labelled
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
 
-from piran.augment import adjust_tail_rows, tail
+from piran.augment import Prototypes, adjust_tail_rows, tail
 from piran.augment.tail import GenerationSource
 from piran.errors import SettingError
 from piran.rows import LinearRows
@@ -104,6 +106,30 @@ def test_rows_do_not_depend_on_how_many_labels_are_taken_at_once(
     together = adjusted(source)
     monkeypatch.setattr(tail, "NUMBERS_AT_ONCE", 1)  # one label at a time
     assert_same_rows(adjusted(source), together, atol=1e-6)
+
+
+def test_shared_generations_are_soft_targets_of_the_labels_that_come_along() -> None:
+    corpus, source = labelled(), labelled().source()
+    members = corpus.targets[:, corpus.tail_ids].toarray()
+    members[corpus.documents_of(5), 0] = 1.0  # so that label 3 always comes along with label 5
+    targets = corpus.targets.toarray()
+    targets[:, list(TAIL_IDS)] = members
+    prototypes = Prototypes.of(corpus.instances, csr_array(targets), corpus.tail_ids, 3)
+    source = replace(source, prototypes=prototypes)
+    rows = adjust_tail_rows(
+        zero_rows(), prototypes, source, l2=0.5, generated_weight=1.5, is_shared=True
+    )
+    generated = source.generate(np.arange(3)).reshape(-1, FEATURE_DIM)
+    for label in range(3):
+        of_label = [members[members[:, j] > 0, label].mean() for j in range(3)]
+        share = np.repeat(np.array(of_label), source.n_generated)
+        logits = LogisticRegression(C=2.0, tol=1e-10, max_iter=100_000).fit(
+            np.concatenate([corpus.instances, generated, generated]),
+            np.concatenate([members[:, label], np.ones_like(share), np.zeros_like(share)]),
+            np.concatenate([np.ones(len(members)), 1.5 * share, 1.5 * (1 - share)]),
+        )
+        expected = LinearRows(logits.coef_, logits.intercept_)
+        assert_same_rows(rows[np.array([label])], expected, atol=1e-4)
 
 
 def test_the_rows_to_start_from_are_not_changed() -> None:

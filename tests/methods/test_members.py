@@ -1,6 +1,7 @@
 """Folds: several fits of both stages, each judged by documents that it did not learn from."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from piran.encoders.base import LabelledTexts
 from piran.encoders.bilstm import BiLstmEncoder
 from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import ModelFolderError, NotFittedError, SettingError
+from piran.head import PiranHead
 from piran.methods.base import Judged, chosen, joined
 from piran.methods.member import mean_margins
+from piran.types import FloatArray, LabelMatrix
 from small_corpus import small_documents
 
 TEXTS = small_documents(5).texts
@@ -50,6 +53,31 @@ def test_a_document_is_judged_by_an_encoder_and_rows_that_never_saw_it() -> None
         own = np.flatnonzero(fold == number)
         expected = head.predict_proba(alone.encode(chosen(documents, own).texts))
         np.testing.assert_allclose(judged.scores["piran"][own], expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_relations_can_be_of_documents_that_the_encoder_has_not_learned_from(
+    folds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, int | None]] = []  # documents of each fit, and those relations are of
+    fit = PiranHead.fit
+
+    def watched(self: PiranHead, X: FloatArray, y: LabelMatrix, **given: Any) -> PiranHead:
+        others = given["relations_of"]
+        seen.append((len(X), None if others is None else len(others[0])))
+        return fit(self, X, y, **given)
+
+    monkeypatch.setattr(PiranHead, "fit", watched)
+    train = small_documents(0)
+    trained = BiLstmEncoder(**{**BiLstmEncoder.quick_settings, "max_epochs": 1})
+    for encoder in (trained, "tfidf"):
+        method = PiranClassifier(
+            encoder=encoder, tail=3, folds=folds, refit=False, has_unseen_relations=True
+        )
+        method.fit(train.texts, train.label_sets)
+    assert len(seen) == 2 * folds
+    assert all(own + (unseen or 0) == len(train) for own, unseen in seen[:folds])
+    assert [unseen for _, unseen in seen[folds:]] == [None] * folds  # learns nothing from labels
 
 
 def test_all_documents_judge_unless_others_are_given() -> None:

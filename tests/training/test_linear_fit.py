@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from piran.errors import SettingError
 from piran.rows import LinearRows
 from piran.training import linear_fit
-from piran.training.linear_fit import OwnPositives, fit_rows
+from piran.training.linear_fit import OwnPositives, balanced_weights, fit_rows
 from piran.types import FloatArray, LabelMatrix
 
 L2 = 0.5
@@ -115,6 +115,52 @@ def test_own_positives_are_weighted_rows_of_their_label_alone() -> None:
         answers = np.concatenate([targets.toarray()[:, label], np.ones(4)])[:, None]
         expected = scikit_rows(rows, answers, weight)
         assert_same_rows(fitted[np.array([label])], expected, atol=1e-4)
+
+
+@pytest.mark.usefixtures("_tight")
+def test_documents_count_what_their_weights_say() -> None:
+    instances, targets = documents(n_labels=3)
+    counts = np.random.default_rng(1).exponential(size=targets.shape)
+    fitted = fit_rows(instances, targets, l2=L2, weights=lambda columns: counts[:, columns])
+    for label in range(3):
+        column = targets.toarray()[:, [label]]
+        expected = scikit_rows(instances, column, counts[:, label])
+        assert_same_rows(fitted[np.array([label])], expected, atol=1e-4)
+
+
+@pytest.mark.usefixtures("_tight")
+def test_a_balance_of_one_is_scikit_learns_balanced_class_weight() -> None:
+    instances, targets = documents(n_labels=3)
+    weights = balanced_weights(targets, 1.0)
+    fitted = fit_rows(instances, targets, l2=L2, weights=weights)
+    for label in range(3):
+        column = targets.toarray()[:, label]
+        n_negative = float((column == 0).sum())
+        # There a negative counts N / 2 n⁻ instead of 1
+        model = LogisticRegression(
+            C=2 * n_negative / len(column) / L2,
+            class_weight="balanced",
+            tol=1e-10,
+            max_iter=100_000,
+        ).fit(instances, column)
+        expected = LinearRows(model.coef_, model.intercept_)
+        assert_same_rows(fitted[np.array([label])], expected, atol=1e-4)
+
+
+def test_without_balance_there_are_no_weights() -> None:
+    _, targets = documents()
+    assert balanced_weights(targets, 0.0) is None
+    half = balanced_weights(targets, 0.5)
+    assert half is not None
+    n_positive = targets.toarray().sum(axis=0)
+    largest = half(slice(1, 3)).max(axis=0)
+    np.testing.assert_allclose(largest, (len(targets.toarray()) / n_positive - 1)[1:3] ** 0.5)
+
+
+@pytest.mark.parametrize("balance", [-0.1, 1.1])
+def test_a_balance_beyond_one_is_refused(balance: float) -> None:
+    with pytest.raises(SettingError, match="balance must lie in 0 to 1"):
+        balanced_weights(documents()[1], balance)
 
 
 @pytest.mark.usefixtures("_tight")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from piran.augment.generator import InstanceGenerator
 from piran.augment.prototypes import Prototypes
@@ -85,16 +86,20 @@ def adjust_tail_rows(
     l2: float,
     generated_weight: float,
     loss: str = LOGISTIC,
+    is_shared: bool = False,
 ) -> LinearRows:
     """Minimise Equation (5), or another loss, over the tail rows, Equation (14), and return them.
 
     Every real document keeps its true tail labels; a generated instance is a positive of its own label
     and says nothing of the others, so each label is a problem of its own and labels can be taken a few
-    at a time. ``source`` None retrains on the real documents alone (the control *retrain-on-real*).
-    ``start`` holds the tail rows of stage 1, (n_tail, feature_dim).
+    at a time. With ``is_shared`` they all see it, as far as they come along with its own. ``source`` None
+    retrains on the real documents alone (the control *retrain-on-real*). ``start`` holds the tail rows
+    of stage 1, (n_tail, feature_dim).
     """
     if generated_weight < 0:
         raise SettingError(f"generated_weight must not be negative, got {generated_weight}.")
+    if source is not None and is_shared:
+        return _adjusted_on_shared(start, prototypes, source, l2, generated_weight, loss)
     n_tail = len(start)
     adjusted = start.replaced(np.arange(0), start[:0])  # a copy
     covariance = None if source is None else source.covariance()
@@ -114,6 +119,41 @@ def adjust_tail_rows(
             adjusted = adjusted.replaced(tail, fitted)
             advance(len(tail))
     return adjusted
+
+
+def _adjusted_on_shared(
+    start: LinearRows,
+    prototypes: Prototypes,
+    source: GenerationSource,
+    l2: float,
+    generated_weight: float,
+    loss: str,
+) -> LinearRows:
+    """Return the rows if every tail label sees all generations.
+
+    A generation of label j is a positive of label k to the share of j's documents that have k, and a
+    negative to the rest. All generations exist at once.
+    """
+    n_real, n_tail = len(prototypes.instances), len(start)
+    generated = source.generate(np.arange(n_tail)).reshape(-1, prototypes.instances.shape[1])
+    members = prototypes.members.tocsr()
+    share = (members.T @ members).toarray() / np.maximum(prototypes.counts, 1)[:, None]
+    share = np.repeat(share, source.n_generated, axis=0)  # (n_generations, n_tail)
+
+    def weights(columns: slice) -> FloatArray:
+        own = share[:, columns]
+        real = np.ones((n_real, own.shape[1]))
+        return np.concatenate([real, generated_weight * own, generated_weight * (1 - own)])
+
+    ones = csr_array(np.ones_like(share))
+    return fit_rows(
+        np.concatenate([prototypes.instances, generated, generated]),
+        csr_array(vstack([members, ones, csr_array(ones.shape, dtype=ones.dtype)])),
+        l2=l2,
+        loss=loss,
+        start=start,
+        weights=weights,
+    )
 
 
 def _chunks(n_tail: int, source: GenerationSource | None) -> Iterator[IntArray]:

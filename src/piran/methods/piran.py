@@ -28,7 +28,6 @@ from piran.progress import track
 from piran.rows import LinearRows, sigmoid
 from piran.storage import load_state, save_state
 from piran.training.kernel_ridge import MAX_TOGETHER, check_max_together
-from piran.training.linear_fit import fit_rows
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix, Texts
 
 OWN_SETTINGS = (
@@ -39,6 +38,7 @@ OWN_SETTINGS = (
     "references",
     "refit",
     "folds",
+    "has_unseen_relations",
     "views",
     "has_companions",
     "max_together",
@@ -84,6 +84,9 @@ class PiranClassifier(Method):
         Times that both stages are fitted, each time to all documents but a part, which then judges
         them; scores are the mean. So an encoder that learns from labels is judged by all documents and
         none is lost to it, for two or three times the work. 1: once, as the paper does it.
+    has_unseen_relations
+        Relations are collected from documents that the encoder has not learned from: the held-out ones,
+        or those of the fold that was left out. For encoders that learn nothing from labels all are such.
     views
         What else counts beside the rows on instances: ``documents`` (likeness to each training document
         in words and meaning, :mod:`piran.training.kernel_ridge`), ``label-texts`` (likeness to the
@@ -134,6 +137,7 @@ class PiranClassifier(Method):
         references: Sequence[str] = (NO_AUG,),
         refit: bool = True,
         folds: int = 1,
+        has_unseen_relations: bool = False,
         views: Sequence[str] = (),
         has_companions: bool = False,
         max_together: int = MAX_TOGETHER,
@@ -147,6 +151,7 @@ class PiranClassifier(Method):
         self.references = references
         self.refit = refit
         self.folds = folds
+        self.has_unseen_relations = has_unseen_relations
         self.views = views
         self.has_companions = has_companions
         self.max_together = max_together
@@ -156,7 +161,7 @@ class PiranClassifier(Method):
         if self.folds == 1:
             # Stage 1, lines 1–5: the semantic extractor and, where it brings one, its classifier
             encoder = fitted_encoder(self._new_encoder(), train, validation)
-            self.members_ = [self._member(encoder, train)]
+            self.members_ = [self._member(encoder, train, validation)]
         else:
             self.members_ = self._members_without_fold(joined(train, validation))
         self.history_ = joint_history(self.members_)
@@ -167,13 +172,19 @@ class PiranClassifier(Method):
         """Fit both stages to all documents but those of one fold at a time."""
         fold, members = self._fold_of(documents, self.folds), []
         for number in track(range(self.folds), "Folds", self.folds):
-            others = chosen(documents, np.flatnonzero(fold != number))
-            members.append(self._member(fitted_encoder(self._new_encoder(), others), others))
+            others, own = (
+                chosen(documents, np.flatnonzero(is_in))
+                for is_in in (fold != number, fold == number)
+            )
+            members.append(self._member(fitted_encoder(self._new_encoder(), others), others, own))
         return members
 
-    def _member(self, encoder: Encoder, documents: LabelledTexts) -> Member:
+    def _member(self, encoder: Encoder, documents: LabelledTexts, unseen: LabelledTexts) -> Member:
         instances = encoded(encoder, documents.texts)  # (n_documents, feature_dim)
-        return self._fit_head(encoder, instances, documents.targets)
+        relations_of = None
+        if self.has_unseen_relations and encoder.stage1_rows_ is not None:
+            relations_of = encoded(encoder, unseen.texts), unseen.targets
+        return self._fit_head(encoder, instances, documents.targets, relations_of=relations_of)
 
     def _refit(self, documents: LabelledTexts) -> None:
         if self.refit and self.folds == 1 and self.encoder_.stage1_rows_ is None:
@@ -187,11 +198,18 @@ class PiranClassifier(Method):
         instances: FloatArray,
         targets: LabelMatrix,
         start: LinearRows | None = None,
+        relations_of: tuple[FloatArray, LabelMatrix] | None = None,
     ) -> Member:
         """Fit what remains of stage 1, then stage 2, lines 6–18, and its reference variants."""
         head = self._new_head()
         stage1_rows = encoder.stage1_rows_ or _stage1_rows(instances, targets, head, start)
-        head.fit(instances, targets, stage1_rows=stage1_rows, is_tail=self.labels_.is_tail)
+        head.fit(
+            instances,
+            targets,
+            stage1_rows=stage1_rows,
+            is_tail=self.labels_.is_tail,
+            relations_of=relations_of,
+        )
         rows = {self.name: head.rows_}
         rows |= {name: head.adjust_tail(instances, targets, name) for name in self.references}
         return Member(encoder, rows, head)
@@ -430,10 +448,11 @@ def _stage1_rows(
     """Fit the classifier of all labels, lines 1–5, for an encoder that brings none."""
 
     def fit() -> dict[str, FloatArray]:
-        fitted = fit_rows(instances, targets, l2=head.l2, loss=head.row_loss, start=start)
+        fitted = head.fit_stage1(instances, targets, start)
         return {"rows": fitted.rows, "bias": fitted.bias}
 
-    return LinearRows(**kept_arrays("rows", [instances, targets, head.l2, head.row_loss], fit))
+    decisive = [instances, targets, head.l2, head.row_loss, head.balance]
+    return LinearRows(**kept_arrays("rows", decisive, fit))
 
 
 def _encode(encoder: Encoder, texts: Texts) -> FloatArray:

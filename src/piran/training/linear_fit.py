@@ -11,6 +11,7 @@ where the second sum runs over positives of label j alone (its generated instanc
 of them may stand for a whole normal distribution about it. Its term is then the expected loss, an
 integral over one dimension, as w·g is normal with variance wᵀΣw; Gauss-Hermite quadrature takes it. The
 loss is the paper's, binary cross-entropy, or that of a support vector machine, max(0, 1 − margin)².
+Pairs of a document and a label may count more or less than one.
 """
 
 from collections import deque
@@ -37,6 +38,8 @@ LABELS_AT_ONCE = 256
 LOGISTIC = "logistic"
 SQUARED_HINGE = "squared-hinge"
 
+Weights = Callable[[slice], FloatArray]
+"""What each document counts for some labels, (n_documents, n_columns), by their columns."""
 _Loss = Callable[[Tensor], tuple[Tensor, Tensor]]
 """From margins against the truth, which it may overwrite, to the losses and their slopes."""
 N_NODES = 16
@@ -66,12 +69,14 @@ def fit_rows(
     loss: str = LOGISTIC,
     start: LinearRows | None = None,
     own_positives: OwnPositives | None = None,
+    weights: Weights | None = None,
 ) -> LinearRows:
     """Fit one row and bias a label.
 
     ``instances`` has shape (n_documents, feature_dim), ``targets`` (n_documents, n_labels). ``start`` is
-    where the search begins; the optimum does not depend on it. Labels without any positive get a zero
-    row and a bias of −∞, hence the score 0.
+    where the search begins; the optimum does not depend on it. Every document counts 1 for every label
+    unless ``weights`` say otherwise. Labels without any positive get a zero row and a bias of −∞, hence
+    the score 0.
     """
     if not l2 > 0:
         raise SettingError(f"l2 must be above 0, or separable labels have no optimum; got {l2}.")
@@ -79,11 +84,35 @@ def fit_rows(
     features = _tensor(instances)
     shape = _Shape.of(features, l2, loss)
     fitted = [
-        _fit_chunk(shape, targets, columns, start, own_positives)
+        _fit_chunk(shape, targets, columns, start, own_positives, weights)
         for columns in _chunks(targets.shape[1])
     ]
     theta = torch.cat([features.new_zeros(0, features.shape[1] + 1), *fitted]).numpy()
     return LinearRows(theta[:, :-1], theta[:, -1])
+
+
+def balanced_weights(targets: LabelMatrix, balance: float) -> Weights | None:
+    """Return weights by which the positives of a label count (negatives / positives) ** ``balance``.
+
+    ``targets`` has shape (n_documents, n_labels). At 0, which needs no weights, a positive counts what a
+    negative does; at 1 all positives together count what all negatives do.
+    """
+    check_balance(balance)
+    if balance == 0:
+        return None
+    n_positive = np.maximum(np.asarray(targets.sum(axis=0)), 1.0)
+    ratio = (np.maximum(targets.shape[0] - n_positive, 1.0) / n_positive) ** balance
+
+    def weights(columns: slice) -> FloatArray:
+        return np.where(targets[:, columns].toarray() > 0, ratio[columns], 1.0)
+
+    return weights
+
+
+def check_balance(balance: float) -> None:
+    """Refuse what is neither 0, 1 nor between."""
+    if not 0 <= balance <= 1:
+        raise SettingError(f"balance must lie in 0 to 1, got {balance}.")
 
 
 def check_loss(loss: str) -> None:
@@ -122,13 +151,15 @@ def _fit_chunk(
     columns: slice,
     start: LinearRows | None,
     own_positives: OwnPositives | None,
+    weights: Weights | None,
 ) -> Tensor:
     """Return (n_chunk, feature_dim + 1): rows with their bias last."""
     dtype = shape.features.dtype
     dense = torch.as_tensor(targets[:, columns].toarray()).to(dtype)  # (n_documents, n_chunk)
     signs = dense.mul_(-2).add_(1)  # −1 where a document has the label
     own = None if own_positives is None else _Own.of(own_positives, columns, dtype)
-    problem = _Problem(shape, signs, own)
+    counts = None if weights is None else _tensor(weights(columns)).to(dtype)
+    problem = _Problem(shape, signs, own, counts)
     theta = problem.start(None if start is None else start[columns])
     theta = _minimise(problem, theta)
     has_positive = problem.positive_weight() > 0
@@ -235,21 +266,27 @@ class _Problem:
     """The objective of a set of labels, its value and gradient.
 
     ``signs`` (n_documents, n_labels) is −1 where a document has the label and 1 elsewhere, so that the
-    loss is one of sign · logit: no difference of large numbers, and no second matrix.
+    loss is one of sign · logit: no difference of large numbers, and no second matrix. ``counts``, of the
+    same shape, is what each pair counts; None for 1.
     """
 
-    def __init__(self, shape: _Shape, signs: Tensor, own: _Own | None) -> None:
-        self.shape, self.signs, self.own = shape, signs, own
+    def __init__(
+        self, shape: _Shape, signs: Tensor, own: _Own | None, counts: Tensor | None
+    ) -> None:
+        self.shape, self.signs, self.own, self.counts = shape, signs, own, counts
 
     def positive_weight(self) -> Tensor:
         """Weight of all positives of each label, shape (n_labels,)."""
         own = 0.0 if self.own is None else self.own.total_weight()
-        return 0.5 * (len(self.signs) - self.signs.sum(dim=0)) + own
+        if self.counts is None:
+            return 0.5 * (len(self.signs) - self.signs.sum(dim=0)) + own
+        return 0.5 * (self.counts - self.counts * self.signs).sum(dim=0) + own
 
     def prior(self) -> Tensor:
         """Share of the positives among all that a label sees, strictly between 0 and 1, (n_labels,)."""
         own = 0.0 if self.own is None else self.own.total_weight()
-        return (self.positive_weight() + 0.5) / (len(self.signs) + own + 1.0)
+        total = len(self.signs) if self.counts is None else self.counts.sum(dim=0)
+        return (self.positive_weight() + 0.5) / (total + own + 1.0)
 
     def start(self, rows: LinearRows | None) -> Tensor:
         """Return (n_labels, feature_dim + 1): the given rows, or zeros with the prior as bias."""
@@ -265,7 +302,8 @@ class _Problem:
     def select(self, kept: Tensor) -> "_Problem":
         """Return the problem of the labels ``kept``, a mask or positions."""
         own = None if self.own is None else self.own.select(kept)
-        return _Problem(self.shape, self.signs[:, kept], own)
+        counts = None if self.counts is None else self.counts[:, kept]
+        return _Problem(self.shape, self.signs[:, kept], own, counts)
 
     def precondition(self, gradient: Tensor) -> Tensor:
         """Return about the Newton step against ``gradient`` (n_labels, feature_dim + 1)."""
@@ -278,6 +316,8 @@ class _Problem:
         loss_of = LOSSES[self.shape.loss]
         against = torch.addmm(bias, features, weight.T).mul_(self.signs)  # (n_documents, n_labels)
         losses, slopes = loss_of(against)
+        if self.counts is not None:
+            losses, slopes = losses * self.counts, slopes * self.counts
         value = losses.sum(dim=0)
         residual = slopes.mul_(self.signs)  # (n_documents, n_labels)
         gradient = torch.empty_like(theta)
