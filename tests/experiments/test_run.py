@@ -76,6 +76,15 @@ def test_the_picture_shows_a_tail_label(record: RunRecord) -> None:
     assert len(record.picture.generated) == record.settings["n_generated"]
 
 
+def test_the_record_says_what_each_view_counts(record: RunRecord, tmp_path: Path) -> None:
+    assert record.views == {}
+    method = PiranClassifier(views=["documents"], references=())
+    with_views = run(small_corpus(), method, tmp_path / "run")
+    assert with_views.views["documents"] == {"head": 1.0, "tail": 1.0}
+    assert with_views.views["rows"].keys() == {"head", "tail"}
+    assert RunRecord.read(tmp_path / "run").views == with_views.views
+
+
 def test_a_record_reads_back_as_it_was(record: RunRecord, tmp_path: Path) -> None:
     record.write(tmp_path)
     assert RunRecord.read(tmp_path) == record

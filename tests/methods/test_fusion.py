@@ -253,6 +253,17 @@ def test_rows_lead_where_documents_are_no_view() -> None:
     assert set(weights[ROWS]) == {1.0}
 
 
+def test_a_summary_has_the_weight_of_each_view_for_each_group() -> None:
+    margins, is_true, labels = together()
+    targets = labels.matrix(_sets(is_true))
+    fusion, _ = Fusion.fit(margins, targets, labels, has_companions=True)
+    summary = fusion.summary(labels)
+    assert summary[DOCUMENTS] == {"head": 1.0, "tail": 1.0}
+    assert summary[ROWS]["tail"] == pytest.approx(fusion.weights[ROWS][-1], abs=1e-4)
+    assert summary["companions"] == {"head": 4, "tail": 4, "unseen": 0}
+    assert "companions" not in Fusion.fit(margins, targets, labels)[0].summary(labels)
+
+
 def test_the_scale_of_rows_changes_no_probability() -> None:
     margins, is_true, labels = made_margins()
     targets = labels.matrix(_sets(is_true))

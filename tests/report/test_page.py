@@ -133,6 +133,14 @@ def test_settings_versions_times_and_checksum_are_there(page: str) -> None:
         assert text in words
 
 
+def test_what_each_view_counts_is_there_where_there_are_views(page: str) -> None:
+    views = {"documents": {"head": 1.0, "tail": 1.0}, "rows": {"head": 0.25, "tail": 0.0}}
+    with_views = report_page(example_record(views=views))
+    assert "What each view counts" in with_views
+    assert "head 0.25, tail 0" in with_views
+    assert "What each view counts" not in page
+
+
 def test_the_same_record_gives_the_same_bytes(page: str) -> None:
     assert report_page(example_record()) == page
 

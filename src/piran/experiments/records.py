@@ -103,6 +103,8 @@ class RunRecord(_Part):
     labels: LabelTable
     thresholds: dict[str, Any]
     """The saved threshold policy and a summary of its values."""
+    views: dict[str, dict[str, float]] = {}
+    """What each view counts for head, tail and unseen labels, and how many of them are companions."""
     systems: dict[str, SystemScores]
     """The method under its own name, then its reference points (``no-aug``, …)."""
     picture: TailPicture | None = None

@@ -105,6 +105,7 @@ def measure(corpus: Corpus, method: Method, *, name: str, model: Path | None = N
         stop_reason=method.stop_reason_,
         labels=label_table(labels, test_counts),
         thresholds=method.thresholds_.summary(),
+        views=method.view_summary(),
         systems=systems,
     )
 

@@ -173,6 +173,10 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no t
         """Return the scores of the method under its name, then those of its reference points."""
         return {self.name: self.predict_scores(texts)}
 
+    def view_summary(self) -> dict[str, dict[str, float]]:
+        """Return what each view of a document counts for the labels of each group, if there are views."""
+        return {}
+
     def save(self, folder: str | Path) -> None:
         """Write the fitted method into a folder, whole or not at all."""
         self._require_fitted()

@@ -31,6 +31,8 @@ NOTHING_KNOWN = -1.0
 Judge = Callable[[Margins], FloatArray]
 """From the margins of documents that were learned from to probabilities, about as if they were new."""
 
+COMPANIONS = "companions"
+"""Labels that tell of each other, beside the views in a summary."""
 _STATE_NAME = "fusion"
 _SECOND = "second "
 
@@ -94,6 +96,18 @@ class Fusion:
         if self.second_look is None:
             return found
         return self.second_look.probabilities(fused, found, companions)
+
+    def summary(self, labels: LabelSpace) -> dict[str, dict[str, float]]:
+        """Return the weight of each view by group of labels, and the number of companions in each."""
+        groups = {"head": labels.is_head, "tail": labels.is_tail, "unseen": labels.is_unseen}
+        found: dict[str, dict[str, float]] = {
+            view: {name: round(float(of[own][0]), 4) for name, own in groups.items() if own.any()}
+            for view, of in self.weights.items()
+        }
+        if self.second_look is not None:
+            own = self.second_look.companions.labels
+            found[COMPANIONS] = {name: int(of[own].sum()) for name, of in groups.items()}
+        return found
 
     @property
     def scores_unseen(self) -> bool:

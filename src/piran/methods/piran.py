@@ -331,6 +331,10 @@ class PiranClassifier(Method):
             return scores
         return super()._without_unseen(scores)
 
+    def view_summary(self) -> dict[str, dict[str, float]]:
+        """Return what each view counts for head, tail and unseen labels, and how many are companions."""
+        return {} if self.fusion_ is None else self.fusion_.summary(self.labels_)
+
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
         self._require_fitted()

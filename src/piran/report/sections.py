@@ -129,7 +129,11 @@ def origin(record: RunRecord) -> str:
         **{f"thresholds: {name}": value for name, value in record.thresholds.items()},
     }
     times = {name.replace("_", " "): f"{value:,.2f} s" for name, value in record.times.items()}
-    parts = {"Data": data, "Run": run, "Settings": record.settings}
+    views = {
+        view: ", ".join(f"{group} {value:g}" for group, value in counts.items())
+        for view, counts in record.views.items()
+    }
+    parts = {"Data": data, "Run": run, "What each view counts": views, "Settings": record.settings}
     parts |= {"Times": times, "Versions": record.versions}
     panels = [
         f'<div class="panel"><h3>{title}</h3>{tables.facts_table(facts)}</div>'
