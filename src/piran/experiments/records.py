@@ -104,7 +104,8 @@ class RunRecord(_Part):
     thresholds: dict[str, Any]
     """The saved threshold policy and a summary of its values."""
     views: dict[str, dict[str, float]] = {}
-    """What each view counts for head, tail and unseen labels, and how many of them are companions."""
+    """What each view counts for head, tail and unseen labels, its margins as long as they are (those of
+    rows are long, so that they count much with a small weight), and how many labels are companions."""
     systems: dict[str, SystemScores]
     """The method under its own name, then its reference points (``no-aug``, …)."""
     picture: TailPicture | None = None
