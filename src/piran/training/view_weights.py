@@ -3,7 +3,7 @@
 Views are added up with weights, and what they come to becomes a probability by the sigmoid that all
 labels share (:mod:`piran.training.calibration`). Weights and sigmoid are found together, where the
 log-loss is least: unlike F1, it also tells of labels that no cut-off could be chosen for, as they have
-a document or two, and it has one clear minimum.
+a document or two, and it has a gradient to follow.
 """
 
 from collections.abc import Sequence
