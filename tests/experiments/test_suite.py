@@ -246,3 +246,12 @@ def test_a_folder_holds_one_suite(tmp_path: Path) -> None:
 def test_an_unknown_part_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"no cell or sweep 'plan'\. Did you mean 'plain'"):
         tiny_plan(tmp_path).selected(["plan"])
+
+
+@pytest.mark.parametrize("part", ['name = "plain"', 'name = "generations"'])
+def test_settings_on_a_misspelt_dataset_are_refused(tmp_path: Path, part: str) -> None:
+    value = "{ n_generated = [3] }" if "gen" in part else "{ l2 = 2.0 }"
+    for name in ("mine", "aapd", "debtags-train"):  # planned, with a card, or absent today
+        tiny_plan(tmp_path, SUITE.replace(part, f"{part}\non = {{ {name} = {value} }}"))
+    with pytest.raises(SettingError, match=r"'reuter90', which is no.* Did you mean 'reuters90'\?"):
+        tiny_plan(tmp_path, SUITE.replace(part, f"{part}\non = {{ reuter90 = {value} }}"))

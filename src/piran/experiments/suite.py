@@ -4,6 +4,7 @@ The folder of a suite holds ``suite.json`` (the plan, for tables and figures), a
 ``dataset.json`` and the cells' folders, and ``stage1`` (the cache, which may be deleted at any time).
 """
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from piran.data.corpus import Corpus
+from piran.data.datasets import DATASETS
 from piran.data.statistics import corpus_statistics
 from piran.errors import DataError, PiranError, SettingError, UnknownNameError
 from piran.experiments.cells import Cell, DataSource, State, cell_state
@@ -27,6 +29,9 @@ PLAN_FILE = "suite.json"
 DATASET_FILE = "dataset.json"
 CACHE_FOLDER = "stage1"
 PLAN_FORMAT = 1
+MISSPELT = 0.8
+"""Likeness of two names, of at most 1, from which on one is taken for the other misspelt; that of
+debtags-train and debtags is 0.7."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ def plan_suite(
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise DataError(f"Two of the datasets have one name ({', '.join(names)}); rename a folder.")
+    _check_named_datasets(suite, names)
     cells = tuple(cell for dataset in datasets for cell in _cells_of(suite, dataset))
     _check_shared(suite, cells)
     return Plan(suite, datasets, cells)
@@ -287,6 +293,23 @@ def _known(shared: Settings, spec: CellSpec, given: Settings) -> Settings:
     """Return the shared settings that a cell's method knows."""
     known = METHODS[spec.method].setting_names(given)
     return {key: value for key, value in shared.items() if key in known}
+
+
+def _check_named_datasets(suite: Suite, planned: Sequence[str]) -> None:
+    """Refuse settings on a dataset whose name is nearly that of one there is: it is misspelt.
+
+    Any other unknown name may be that of a folder which this run leaves out.
+    """
+    known = [*planned, *DATASETS]
+    settings_on = [(cell.title, cell.on.keys()) for cell in suite.cells]
+    settings_on += [(sweep.name, sweep.on.keys()) for sweep in suite.sweeps]
+    for title, datasets in settings_on:
+        for name in datasets:
+            if name not in known and difflib.get_close_matches(name, known, cutoff=MISSPELT):
+                raise SettingError(
+                    f"Suite {suite.name}, {title}: settings on {name!r}, which is no dataset. "
+                    f"{suggestion(name, known)}"
+                )
 
 
 def _check_shared(suite: Suite, cells: Sequence[Cell]) -> None:
