@@ -18,7 +18,8 @@ from piran.encoders.cache import fitted_encoder, stage1_cache
 from piran.encoders.finetuned import FineTunedEncoder
 from piran.encoders.hybrid import HybridEncoder
 from piran.encoders.instance_cache import instance_cache
-from piran.encoders.pretrained import attention_for_training, find_pretrained, load_pretrained
+from piran.encoders.lean_training import ByteDropout, lean_training
+from piran.encoders.pretrained import find_pretrained, load_pretrained
 from piran.encoders.transformer import TransformerEncoder
 from piran.errors import MissingExtraError, ModelFolderError, NotFittedError, SettingError
 from piran.experiments.settings import build_method
@@ -196,15 +197,55 @@ def test_attention_dropout_takes_the_place_of_the_transformers_own(tiny: Path, c
     assert still[0].weights_digest_ == still[1].weights_digest_
 
 
-def test_attention_is_in_plain_products_in_training_alone(tiny: Path) -> None:
+def test_training_is_lean_inside_the_block_alone(tiny: Path) -> None:
     pooled, _ = load_pretrained(find_pretrained(str(tiny)), 64)
-    config = pooled.transformer.config
+    network, config = pooled.transformer, pooled.transformer.config
     token_ids, lengths = torch.tensor([[2, 4, 6, 3], [2, 5, 3, 0]]), torch.tensor([4, 3])
-    before, fused = config._attn_implementation, pooled(token_ids, lengths)
-    with attention_for_training(pooled.transformer):
+    before, fused, layers = config._attn_implementation, pooled(token_ids, lengths), str(network)
+    with lean_training(network, "float32"):
         assert config._attn_implementation == "eager"
+        assert "ByteDropout" in str(network)
         torch.testing.assert_close(pooled(token_ids, lengths), fused)
     assert config._attn_implementation == before != "eager"
+    assert str(network) == layers
+
+
+def test_lean_training_gives_the_same_gradients_but_for_rounding(calm: Path) -> None:
+    pooled, _ = load_pretrained(find_pretrained(str(calm)), 64, "bfloat16")
+    token_ids, lengths = torch.tensor([[2, 4, 6, 3], [2, 5, 3, 0]]), torch.tensor([4, 3])
+    weights = dict(pooled.train().named_parameters())
+    target = torch.linspace(-1, 1, pooled.transformer.config.hidden_size)
+
+    def gradients() -> torch.Tensor:
+        pooled.zero_grad()
+        (pooled(token_ids, lengths) @ target).sum().backward()
+        return torch.cat([w.grad.ravel() for w in weights.values() if w.grad is not None])
+
+    plain = gradients()
+    with lean_training(pooled.transformer, "bfloat16"):
+        seen: list[torch.dtype] = []
+        pooled.transformer.encoder.register_forward_pre_hook(
+            lambda module, args: seen.append(args[0].dtype)
+        )
+        lean = gradients()
+    assert seen == [torch.bfloat16]
+    assert plain.norm() > 0
+    assert (lean - plain).norm() < 0.1 * plain.norm()
+    assert torch.equal(gradients(), plain)
+
+
+def test_byte_dropout_drops_a_share_and_keeps_the_mean() -> None:
+    torch.manual_seed(0)
+    layer, ones = ByteDropout(0.1), torch.ones(1000, 123)
+    dropped = layer(ones)
+    assert dropped.unique().tolist() == pytest.approx([0, 256 / 230])
+    assert float((dropped == 0).float().mean()) == pytest.approx(26 / 256, abs=0.003)
+    assert float(dropped.mean()) == pytest.approx(1, abs=0.004)
+    # No place is dropped more often than others, and no two together
+    assert float((dropped == 0).float().mean(dim=0).std()) < 0.015
+    assert not torch.equal(layer(ones), dropped)
+    assert torch.equal(layer.eval()(ones), ones)
+    assert torch.equal(ByteDropout(0.0)(ones), ones)
 
 
 def test_batches_of_few_lengths_reach_the_transformer(

@@ -32,7 +32,7 @@ from piran.types import FloatArray, Texts
 CODE = ("encoders", "training", "data")
 """Packages whose code decides what stage 1 gives; a change in it, other than of comments and docstrings,
 makes what was kept worthless."""
-AFTER_STAGE1 = ("kernel_ridge.py", "calibration.py", "companions.py", "scut.py")
+AFTER_STAGE1 = ("kernel_ridge.py", "view_weights.py", "calibration.py", "companions.py", "scut.py")
 """Files in them that only later stages use: hours of training need not be done again for their sake."""
 CARDS = "datasets"
 """Folder in them that says where documents come from; they are themselves part of what is kept by."""

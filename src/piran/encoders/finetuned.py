@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.cache import digest
 from piran.encoders.instance_cache import kept_instances
+from piran.encoders.lean_training import lean_training
 from piran.encoders.networks import ExtractorClassifier, begin_at_log_odds
 from piran.encoders.pretrained import (
     DEFAULT_MODEL,
     PooledTransformer,
     Pretrained,
     WordPieces,
-    attention_for_training,
     find_pretrained,
     load_pretrained,
     require_transformers,
@@ -153,7 +153,7 @@ class FineTunedEncoder(LossSettings, Encoder):
             hooks=[LinearSchedule(self.warmup_share)],
         )
         documents = TrainingSet(word_pieces.encode(train.texts), train.targets)
-        with attention_for_training(_transformer_of(network)):
+        with lean_training(_transformer_of(network), self._precision_used()):
             return loop.run(network, self._optimizer(network), documents, score)
 
     def _optimizer(self, network: ExtractorClassifier) -> torch.optim.Optimizer:

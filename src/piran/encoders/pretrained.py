@@ -128,21 +128,6 @@ class PooledTransformer(nn.Module):
         return pad(token_ids, (0, extra))
 
 
-@contextmanager
-def attention_for_training(transformer: "PreTrainedModel") -> Iterator[None]:
-    """Let a transformer on the CPU compute attention in plain matrix products inside the block.
-
-    The fused kernels that it uses otherwise are faster forwards, and several times slower backwards.
-    """
-    before = transformer.config._attn_implementation
-    if transformer.device.type == "cpu":
-        transformer.set_attn_implementation("eager")
-    try:
-        yield
-    finally:
-        transformer.set_attn_implementation(before)
-
-
 class WordPieces:
     """The tokenizer of a pretrained transformer."""
 
