@@ -23,7 +23,7 @@ from piran.methods.member import (
     mean_margins,
     member_folder,
 )
-from piran.methods.views import ROWS, Margins, Views, check_views
+from piran.methods.views import DOCUMENTS, ROWS, Margins, Views, check_views
 from piran.progress import track
 from piran.rows import LinearRows, sigmoid
 from piran.storage import load_state, save_state
@@ -40,6 +40,7 @@ OWN_SETTINGS = (
     "folds",
     "has_unseen_relations",
     "views",
+    "has_learned_likeness",
     "has_companions",
     "max_together",
 )
@@ -93,6 +94,10 @@ class PiranClassifier(Method):
         label's name and description) and ``label-words`` (words shared with them). The paper has none.
         With any, scores are probabilities fitted to documents that nothing was learned from; see
         :mod:`piran.methods.fusion`.
+    has_learned_likeness
+        With folds and the view ``documents``: for frequent labels, documents are alike that are so to the
+        encoders that have learned from labels, too. Made for encoders that all begin from the same
+        network, so that one understands another; where they learn nothing from labels, nothing changes.
     has_companions
         With views: frequent labels tell of each other by their probabilities, so that labels are given
         together that occur together (:mod:`piran.training.companions`), where that is of use.
@@ -139,6 +144,7 @@ class PiranClassifier(Method):
         folds: int = 1,
         has_unseen_relations: bool = False,
         views: Sequence[str] = (),
+        has_learned_likeness: bool = False,
         has_companions: bool = False,
         max_together: int = MAX_TOGETHER,
     ) -> None:
@@ -153,6 +159,7 @@ class PiranClassifier(Method):
         self.folds = folds
         self.has_unseen_relations = has_unseen_relations
         self.views = views
+        self.has_learned_likeness = has_learned_likeness
         self.has_companions = has_companions
         self.max_together = max_together
 
@@ -231,8 +238,12 @@ class PiranClassifier(Method):
         is_judged = np.arange(len(documents)) >= len(train)
         if is_slice and can_leave_out:
             is_judged = self._drawn(len(documents))
+        learned_instances = None
         if self.folds > 1:
-            margins_of_rows = self._margins_of_members(documents, is_judged)
+            unseen = self._unseen_instances(documents)
+            margins_of_rows = self._margins_of_members(documents, unseen, is_judged)
+            if self.has_learned_likeness and before is not self.encoder_:
+                learned_instances = self._in_order(unseen, documents)
         elif is_slice and can_leave_out:
             margins_of_rows = self._margins_without_fold(documents, is_judged)
         else:
@@ -250,6 +261,7 @@ class PiranClassifier(Method):
                 labels=self.labels_,
                 max_together=self.max_together,
                 seed=self.seed,
+                learned_instances=learned_instances,
             )
             own = margins_of_rows[self.name]
             self.fusion_, judge = Fusion.fit(
@@ -269,16 +281,30 @@ class PiranClassifier(Method):
         """Return the fold of each document, (n_documents,)."""
         return even_folds(documents.targets, n_folds, self.seed)
 
+    def _unseen_instances(self, documents: LabelledTexts) -> list[FloatArray]:
+        """Return how each member sees the documents that it did not learn from, in their order."""
+        fold = self._fold_of(documents, self.folds)
+        return [
+            encoded(member.encoder, chosen(documents, np.flatnonzero(fold == number)).texts)
+            for number, member in enumerate(self.members_)
+        ]
+
+    def _in_order(self, unseen: Sequence[FloatArray], documents: LabelledTexts) -> FloatArray:
+        """Return the instances of :meth:`_unseen_instances` as one array, (n_documents, d)."""
+        order = np.argsort(self._fold_of(documents, self.folds), kind="stable")
+        return np.concatenate(unseen)[np.argsort(order)]
+
     def _margins_of_members(
-        self, documents: LabelledTexts, is_judged: BoolArray
+        self, documents: LabelledTexts, unseen: Sequence[FloatArray], is_judged: BoolArray
     ) -> dict[str, FloatArray]:
         """Return what is said of judged documents by the member that did not learn from each."""
+        fold = self._fold_of(documents, self.folds)
 
         def say(number: int, own: IntArray) -> dict[str, FloatArray]:
-            member = self.members_[number]
-            return member.margins(encoded(member.encoder, chosen(documents, own).texts))
+            places = np.searchsorted(np.flatnonzero(fold == number), own)
+            return self.members_[number].margins(unseen[number][places])
 
-        return margins_by_fold(self._fold_of(documents, self.folds), is_judged, say)
+        return margins_by_fold(fold, is_judged, say)
 
     def _margins_without_fold(
         self, documents: LabelledTexts, is_judged: BoolArray
@@ -311,7 +337,7 @@ class PiranClassifier(Method):
         if self.fusion_ is not None:
             is_same = self.view_encoder_ is self.encoder_
             views = self.views_.margins(
-                texts, instances[0] if is_same else encode(self.view_encoder_, texts)
+                texts, instances[0] if is_same else encode(self.view_encoder_, texts), instances
             )
         found = {}
         for system in systems:
@@ -425,6 +451,11 @@ class PiranClassifier(Method):
         self._new_head().check_settings()
         if self.folds < 1:
             raise SettingError(f"folds must be at least 1, got {self.folds}.")
+        if self.has_learned_likeness and (self.folds == 1 or DOCUMENTS not in self.views):
+            raise SettingError(
+                "has_learned_likeness needs the view documents, and folds of at least 2 to learn without "
+                f"each document, got views={list(self.views)} and folds={self.folds}."
+            )
         if self.has_companions and not self.views:
             raise SettingError(
                 "has_companions needs views, which judge documents that they did not learn from; "

@@ -8,6 +8,7 @@ known a little before it has any document.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,8 +19,8 @@ from piran.encoders.ngrams import NgramVectorizer
 from piran.errors import ModelFolderError, SettingError
 from piran.registry import suggestion
 from piran.storage import load_state, save_state
-from piran.training.kernel_ridge import DocumentFeatures, KernelRidge
-from piran.types import BoolArray, FloatArray, LabelMatrix, Texts
+from piran.training.kernel_ridge import WIDTH, DocumentFeatures, KernelRidge
+from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix, Texts
 
 ROWS = "rows"
 DOCUMENTS = "documents"
@@ -36,15 +37,21 @@ Margins = Mapping[str, FloatArray]
 """What each view says, (n_documents, n_labels), by its name; rows are one of them."""
 
 _WORDS = "words"
+_LEARNED = "learned "
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentLikeness:
-    """Kernel ridge regression on the words of documents and what they mean."""
+    """Kernel ridge regression on the words of documents and what they mean.
+
+    Where an encoder has learned from labels, likeness of frequent labels' documents is likeness to it as
+    well: it tells them apart better than it could before. Of rare labels it has seen too little.
+    """
 
     centre: FloatArray
     """Mean instance of the training documents, (feature_dim,)."""
     ridge: KernelRidge
+    learned: "LearnedLikeness | None" = None
 
     @classmethod
     def fit(
@@ -56,28 +63,105 @@ class DocumentLikeness:
         *,
         max_together: int,
         seed: int,
+        learned_instances: FloatArray | None = None,
+        frequent: IntArray | None = None,
     ) -> "tuple[DocumentLikeness, FloatArray]":
-        """Learn from all documents; return also what is said of the judged ones without them."""
-        centre = instances.mean(axis=0)
-        features = DocumentFeatures(words, unit_rows(instances - centre))
-        ridge, margins = KernelRidge.fit(
-            features, targets, is_judged, max_together=max_together, seed=seed
-        )
-        return cls(centre, ridge), margins
+        """Learn from all documents; return also what is said of the judged ones without them.
 
-    def margins(self, words: csr_array, instances: FloatArray) -> FloatArray:
-        """Return about −1 to 1 for each document and label, (n_documents, n_labels)."""
-        return self.ridge.margins(DocumentFeatures(words, unit_rows(instances - self.centre)))
+        ``learned_instances`` are those of encoders that have learned from labels, but not from the
+        document in question, and count for the labels ``frequent``.
+        """
+        centre = instances.mean(axis=0)
+        meaning = unit_rows(instances - centre)
+        ridge, margins = KernelRidge.fit(
+            DocumentFeatures(words, meaning),
+            targets,
+            is_judged,
+            max_together=max_together,
+            seed=seed,
+        )
+        if learned_instances is None or frequent is None or not len(frequent):
+            return cls(centre, ridge), margins
+        learned_centre = learned_instances.mean(axis=0)
+        both = side_by_side(meaning, unit_rows(learned_instances - learned_centre))
+        learned_ridge, margins[:, frequent] = KernelRidge.fit(
+            DocumentFeatures(words, both),
+            targets[:, frequent],
+            is_judged,
+            width=WIDTH / 2,
+            max_together=max_together,
+            seed=seed,
+        )
+        learned = LearnedLikeness(learned_centre, learned_ridge, frequent)
+        return cls(centre, ridge, learned), margins
+
+    def margins(
+        self, words: csr_array, instances: FloatArray, learned_instances: Sequence[FloatArray] = ()
+    ) -> FloatArray:
+        """Return about −1 to 1 for each document and label, (n_documents, n_labels).
+
+        ``learned_instances`` are those of each encoder that has learned from labels, if that counts.
+        """
+        meaning = unit_rows(instances - self.centre)
+        found = self.ridge.margins(DocumentFeatures(words, meaning))
+        if self.learned is not None:
+            said = [self.learned.margins(words, meaning, own) for own in learned_instances]
+            found[:, self.learned.labels] = np.mean(said, axis=0)
+        return found
 
     def save(self, folder: Path) -> None:
         """Write all arrays."""
-        save_state(folder, DOCUMENTS, {}, {**self.ridge.arrays(), "centre": self.centre})
+        arrays = {**self.ridge.arrays(), "centre": self.centre}
+        if self.learned is not None:
+            arrays |= {f"{_LEARNED}{k}": array for k, array in self.learned.arrays().items()}
+        save_state(folder, DOCUMENTS, {}, arrays)
 
     @classmethod
     def load(cls, folder: Path) -> "DocumentLikeness":
         """Read what :meth:`save` wrote; what lacks is a KeyError."""
         arrays = load_state(folder, DOCUMENTS)[1]
-        return cls(arrays["centre"], KernelRidge.from_arrays(arrays))
+        own = {k.removeprefix(_LEARNED): arrays[k] for k in arrays if k.startswith(_LEARNED)}
+        learned = LearnedLikeness.from_arrays(own) if own else None
+        return cls(arrays["centre"], KernelRidge.from_arrays(arrays), learned)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLikeness:
+    """Likeness of documents to encoders that have learned from labels too, for some of the labels.
+
+    Every training document stands here as an encoder sees it that did not learn from it, as new ones do.
+    """
+
+    centre: FloatArray
+    """Mean instance of the training documents, (feature_dim,)."""
+    ridge: KernelRidge
+    labels: IntArray
+    """Columns of the labels that it is about."""
+
+    def margins(
+        self, words: csr_array, meaning: FloatArray, learned_instances: FloatArray
+    ) -> FloatArray:
+        """Return about −1 to 1 for each document and its own labels, (n_documents, n_frequent)."""
+        both = side_by_side(meaning, unit_rows(learned_instances - self.centre))
+        return self.ridge.margins(DocumentFeatures(words, both))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what :meth:`from_arrays` rebuilds it from."""
+        return {**self.ridge.arrays(), "centre": self.centre, "labels": self.labels}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> "LearnedLikeness":
+        """Rebuild from :meth:`arrays`; a name that lacks is a KeyError."""
+        return cls(arrays["centre"], KernelRidge.from_arrays(arrays), arrays["labels"])
+
+
+def side_by_side(meaning: FloatArray, learned: FloatArray) -> FloatArray:
+    """Return two kinds of instances, each of length one, as one kind of length one.
+
+    With half the width, the kernel of both is the product of their kernels: documents are alike if they
+    are so in both.
+    """
+    return np.hstack([meaning, learned]) * np.float32(np.sqrt(0.5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +237,13 @@ class Views:
         labels: LabelSpace,
         max_together: int,
         seed: int,
+        learned_instances: FloatArray | None = None,
     ) -> "tuple[Views, Margins]":
         """Learn the named views from documents and their instances by ``encoder``.
 
-        Also return what each says of the judged documents, (n_judged, n_labels), as if they had not been
-        among those it learned from.
+        ``learned_instances`` are what encoders that learned from labels, but not from the document, make
+        of it; they count for the view of documents. Also return what each view says of the judged
+        documents, (n_judged, n_labels), as if they had not been among those it learned from.
         """
         margins: dict[str, FloatArray] = {}
         ngrams = like_documents = likeness = shared_words = None
@@ -172,6 +258,8 @@ class Views:
                     is_judged,
                     max_together=max_together,
                     seed=seed,
+                    learned_instances=learned_instances,
+                    frequent=np.flatnonzero(labels.is_head),
                 )
             if LABEL_WORDS in names:
                 shared_words = SharedWords.of(labels, ngrams)
@@ -181,13 +269,19 @@ class Views:
             margins[LABEL_TEXTS] = likeness.margins(instances[is_judged])
         return cls(ngrams, like_documents, likeness, shared_words), margins
 
-    def margins(self, texts: Texts, instances: FloatArray) -> Margins:
-        """Return what each view says of the texts, (n_documents, n_labels) each."""
+    def margins(
+        self, texts: Texts, instances: FloatArray, learned_instances: Sequence[FloatArray] = ()
+    ) -> Margins:
+        """Return what each view says of the texts, (n_documents, n_labels) each.
+
+        ``instances`` are the view encoder's; ``learned_instances`` those of each encoder that has learned
+        from labels, where they count.
+        """
         found = {}
         if self.ngrams is not None:
             words = self.ngrams.transform(texts)
             if self.documents is not None:
-                found[DOCUMENTS] = self.documents.margins(words, instances)
+                found[DOCUMENTS] = self.documents.margins(words, instances, learned_instances)
             if self.shared_words is not None:
                 found[LABEL_WORDS] = self.shared_words.margins(words)
         if self.likeness is not None:
