@@ -11,7 +11,7 @@ from piran import PiranClassifier
 from piran.encoders.base import unit_rows
 from piran.encoders.bilstm import BiLstmEncoder
 from piran.errors import SettingError
-from piran.methods.views import DocumentLikeness
+from piran.methods.views import LEARNED_L2, DocumentLikeness
 from piran.training.kernel_ridge import WIDTH
 from piran.types import FloatArray, LabelMatrix
 from small_corpus import small_documents
@@ -61,7 +61,7 @@ def test_for_frequent_labels_documents_are_alike_that_are_so_in_both_meanings() 
     expected = np.empty((6, 4))
     plain = SklearnKernelRidge(alpha=L2, kernel="precomputed").fit(kernel(words, meaning), signs)
     expected[:] = plain.predict(kernel(new_words, new_meaning))
-    both = SklearnKernelRidge(alpha=L2, kernel="precomputed")
+    both = SklearnKernelRidge(alpha=LEARNED_L2, kernel="precomputed")
     both.fit(kernel(words, meaning, learned), signs[:, FREQUENT])
     # Each encoder that has learned is asked, and the mean is taken
     said = [both.predict(kernel(new_words, new_meaning, own)) for own in seen]

@@ -28,6 +28,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "max_tokens": 192,
         "attention_dropout": 0.0,
         "folds": 3,
+        "has_learned_likeness": True,
         **_WITH_VIEWS,
     },
 }

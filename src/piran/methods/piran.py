@@ -454,7 +454,7 @@ class PiranClassifier(Method):
         if self.has_learned_likeness and (self.folds == 1 or DOCUMENTS not in self.views):
             raise SettingError(
                 "has_learned_likeness needs the view documents, and folds of at least 2 to learn without "
-                f"each document, got views={list(self.views)} and folds={self.folds}."
+                f"each document, got views={list(self.views)} and folds={self.folds}; or set it to false."
             )
         if self.has_companions and not self.views:
             raise SettingError(
