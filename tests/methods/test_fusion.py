@@ -16,7 +16,7 @@ from piran.encoders.bilstm import BiLstmEncoder
 from piran.encoders.ngrams import NgramVectorizer
 from piran.errors import ModelFolderError, SettingError
 from piran.methods.base import Judged
-from piran.methods.fusion import Fusion
+from piran.methods.fusion import Fusion, gain_of_mean
 from piran.methods.views import (
     DOCUMENTS,
     LABEL_TEXTS,
@@ -244,6 +244,25 @@ def test_each_group_of_labels_weighs_the_views_by_what_they_know() -> None:
     assert (weights[ROWS][:4] < 0.05).all()
     assert (weights[ROWS][4:] > 3).all()
     assert (weights[LABEL_TEXTS] < 0.1).all()
+
+
+def test_the_mean_of_several_members_counts_more_than_one() -> None:
+    margins, is_true, labels = made_margins()
+    targets = labels.matrix(_sets(is_true))
+    one, three = (Fusion.fit(margins, targets, labels, n_members=n)[0] for n in (1, 3))
+    assert one.weights[ROWS].min() > 0
+    np.testing.assert_allclose(three.weights[ROWS], 1.5 * one.weights[ROWS])
+    np.testing.assert_array_equal(three.weights[DOCUMENTS], one.weights[DOCUMENTS])
+
+
+def test_the_gain_of_a_mean_is_that_of_the_best_weights() -> None:
+    random = np.random.default_rng(0)
+    truth = random.normal(size=200_000)
+    said = truth + random.normal(size=(3, 200_000))  # half of each spread is its own
+    best = [(of @ truth) / (of @ of) for of in (said[0], said[:2].mean(axis=0), said.mean(axis=0))]
+    expected = [gain_of_mean(2), gain_of_mean(3)]
+    assert gain_of_mean(1) == 1
+    np.testing.assert_allclose([best[1] / best[0], best[2] / best[0]], expected, rtol=0.01)
 
 
 def test_rows_lead_where_documents_are_no_view() -> None:

@@ -67,13 +67,17 @@ class Fusion:
         labels: LabelSpace,
         *,
         has_companions: bool = False,
+        n_members: int = 1,
     ) -> "tuple[Fusion, Judge]":
         """Choose weights and fit probabilities to documents that no view was learned from.
+
+        The rows of one member judge these documents; new ones are judged by the mean of ``n_members``.
 
         Returned is also what gives the probabilities of these very documents, about as if each had not
         been among them, whichever rows are among their margins.
         """
         weights = _weights(margins, targets, labels)
+        weights[ROWS] *= gain_of_mean(n_members)
         fused = _fused(margins, weights)
         fusion = cls(weights, _calibrated(margins, weights, fused, targets, labels))
         if not has_companions:
@@ -183,6 +187,16 @@ class SecondLook:
         if not own:
             return None
         return cls(Companions.from_arrays(own), MarginCalibration.from_arrays(own))
+
+
+def gain_of_mean(n_members: int) -> float:
+    """Return how much more the mean of several members counts than what one of them says.
+
+    If half of the spread of a member's margins, beside what the other views know, is its own and none of
+    the label's, the best weight of one is v / (v + v), and that of the mean of m is v / (v + v / m). On
+    training documents of debtags and reuters90 twice as much more was no better.
+    """
+    return 2 * n_members / (n_members + 1)
 
 
 def _log_loss(probabilities: FloatArray, is_true: BoolArray) -> float:

@@ -265,7 +265,11 @@ class PiranClassifier(Method):
             )
             own = margins_of_rows[self.name]
             self.fusion_, judge = Fusion.fit(
-                {ROWS: own, **margins}, targets, self.labels_, has_companions=self.has_companions
+                {ROWS: own, **margins},
+                targets,
+                self.labels_,
+                has_companions=self.has_companions,
+                n_members=self.folds,
             )
             scores = {name: judge({ROWS: v, **margins}) for name, v in margins_of_rows.items()}
         else:
