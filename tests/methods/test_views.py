@@ -33,19 +33,30 @@ def made_targets(n_documents: int, n_labels: int, seed: int) -> LabelMatrix:
     return csr_array(is_true.astype(np.float32))
 
 
-def test_for_frequent_labels_documents_are_alike_that_are_so_in_both_meanings() -> None:
-    words, meaning, learned = features(40, seed=0)
-    targets = made_targets(40, 4, seed=1)
-    likeness, _ = DocumentLikeness.fit(
+def fitted(
+    words: csr_array,
+    meaning: FloatArray,
+    learned: FloatArray,
+    targets: LabelMatrix,
+    *,
+    is_judged: bool = True,
+) -> tuple[DocumentLikeness, FloatArray]:
+    return DocumentLikeness.fit(
         words,
         meaning,
         targets,
-        np.ones(40, dtype=bool),
+        np.full(len(meaning), is_judged),
         max_together=100,
         seed=0,
         learned_instances=learned,
         frequent=FREQUENT,
     )
+
+
+def test_for_frequent_labels_documents_are_alike_that_are_so_in_both_meanings() -> None:
+    words, meaning, learned = features(40, seed=0)
+    targets = made_targets(40, 4, seed=1)
+    likeness, _ = fitted(words, meaning, learned, targets)
     new_words, new_meaning, *seen = [*features(6, seed=2), features(6, seed=3)[2]]
 
     def kernel(words_of: csr_array, *kinds: FloatArray) -> FloatArray:
@@ -77,27 +88,8 @@ def test_a_document_is_judged_as_if_it_had_not_been_there() -> None:
         kind -= kind[1:].mean(axis=0)
         kind[0] = 0
     targets = made_targets(30, 3, seed=5)
-    _, judged = DocumentLikeness.fit(
-        words,
-        meaning,
-        targets,
-        np.ones(30, dtype=bool),
-        max_together=100,
-        seed=0,
-        learned_instances=learned,
-        frequent=FREQUENT,
-    )
-    kept = np.arange(1, 30)
-    without, _ = DocumentLikeness.fit(
-        words[kept],
-        meaning[kept],
-        targets[kept],
-        np.zeros(29, dtype=bool),
-        max_together=100,
-        seed=0,
-        learned_instances=learned[kept],
-        frequent=FREQUENT,
-    )
+    _, judged = fitted(words, meaning, learned, targets)
+    without, _ = fitted(words[1:], meaning[1:], learned[1:], targets[1:], is_judged=False)
     found = without.margins(words[:1], meaning[:1], [learned[:1]])
     np.testing.assert_allclose(judged[:1], found, atol=1e-4)
 
