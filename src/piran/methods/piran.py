@@ -248,33 +248,42 @@ class PiranClassifier(Method):
             margins_of_rows = self._margins_without_fold(documents, is_judged)
         else:
             margins_of_rows = self.members_[0].margins(encoded(self.encoder_, held_out.texts))
-        targets = documents.targets[np.flatnonzero(is_judged)]
         if self.views:
             if before is not self.encoder_:
                 self.view_encoder_ = fitted_encoder(before, train)
-            self.views_, margins = Views.fit(
-                self.views,
-                documents,
-                encoded(self.view_encoder_, documents.texts),
-                is_judged,
-                encoder=self.view_encoder_,
-                labels=self.labels_,
-                max_together=self.max_together,
-                seed=self.seed,
-                learned_instances=learned_instances,
-            )
-            own = margins_of_rows[self.name]
-            self.fusion_, judge = Fusion.fit(
-                {ROWS: own, **margins},
-                targets,
-                self.labels_,
-                has_companions=self.has_companions,
-                n_members=self.folds,
-            )
-            scores = {name: judge({ROWS: v, **margins}) for name, v in margins_of_rows.items()}
+            scores = self._fit_views(documents, is_judged, margins_of_rows, learned_instances)
         else:
             scores = {name: sigmoid(values) for name, values in margins_of_rows.items()}
+        targets = documents.targets[np.flatnonzero(is_judged)]
         return Judged(targets, {n: self._without_unseen(found) for n, found in scores.items()})
+
+    def _fit_views(
+        self,
+        documents: LabelledTexts,
+        is_judged: BoolArray,
+        margins_of_rows: Margins,
+        learned_instances: FloatArray | None,
+    ) -> dict[str, FloatArray]:
+        """Fit the views and what each counts; return each system's scores of the judged documents."""
+        self.views_, margins = Views.fit(
+            self.views,
+            documents,
+            encoded(self.view_encoder_, documents.texts),
+            is_judged,
+            encoder=self.view_encoder_,
+            labels=self.labels_,
+            max_together=self.max_together,
+            seed=self.seed,
+            learned_instances=learned_instances,
+        )
+        self.fusion_, judge = Fusion.fit(
+            {ROWS: margins_of_rows[self.name], **margins},
+            documents.targets[np.flatnonzero(is_judged)],
+            self.labels_,
+            has_companions=self.has_companions,
+            n_members=self.folds,
+        )
+        return {name: judge({ROWS: own, **margins}) for name, own in margins_of_rows.items()}
 
     def _drawn(self, n_documents: int) -> BoolArray:
         """Draw the documents that judge: all of them, up to a number that bounds the memory of scores."""
