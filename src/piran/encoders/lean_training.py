@@ -1,7 +1,7 @@
 """Fine-tuning a transformer on a CPU in less time: the same steps, with less work around the products.
 
 Much of a step on a CPU is no matrix product: random numbers for dropout, and back and forth between
-float32 and bfloat16. What is done here changes the last digits, not what is learned.
+float32 and bfloat16. What is done here rounds more often and drops other numbers; nothing else differs.
 """
 
 from collections.abc import Iterator

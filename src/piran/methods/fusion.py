@@ -194,7 +194,8 @@ def gain_of_mean(n_members: int) -> float:
 
     If half of the spread of a member's margins, beside what the other views know, is its own and none of
     the label's, the best weight of one is v / (v + v), and that of the mean of m is v / (v + v / m). On
-    training documents of debtags and reuters90 twice as much more was no better.
+    training documents rows that counted more still, 2.5 times, had a higher log-loss on debtags and
+    reuters90; F1 was a little higher on debtags, and lower on reuters90.
     """
     return 2 * n_members / (n_members + 1)
 
