@@ -1,6 +1,7 @@
 """Views beside the rows: other documents and label texts, weighed on documents unknown to them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from piran.data.labels import LabelSpace
 from piran.encoders.base import LabelledTexts
 from piran.encoders.bilstm import BiLstmEncoder
 from piran.encoders.ngrams import NgramVectorizer
+from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import ModelFolderError, SettingError
 from piran.methods.base import Judged
 from piran.methods.fusion import Fusion, gain_of_mean
@@ -103,12 +105,14 @@ def test_the_same_seed_gives_the_same_scores(method: PiranClassifier) -> None:
 
 
 def test_references_share_views_and_probabilities(method: PiranClassifier) -> None:
-    fusion = method.fusion_
-    assert fusion is not None
+    blend = method.blend_
+    assert blend is not None
+    fusion = blend.fusion
     rows_count = {**fusion.weights, ROWS: np.ones(len(method.labels_))}
-    method.fusion_ = Fusion(rows_count, fusion.calibration)  # without companions, which mix labels
+    alone = Fusion(rows_count, fusion.calibration)  # without companions, which mix labels
+    method.blend_ = replace(blend, fusion=alone)
     scores = method.system_scores(small_documents(3).texts)
-    method.fusion_ = fusion
+    method.blend_ = blend
     head = method.labels_.is_head
     np.testing.assert_array_equal(scores["piran"][:, head], scores["no-aug"][:, head])
     assert not np.allclose(scores["piran"][:, ~head], scores["no-aug"][:, ~head])
@@ -118,8 +122,9 @@ def test_more_documents_than_together_are_solved_in_parts() -> None:
     train = small_documents(0)
     method = PiranClassifier(tail=3, views=(DOCUMENTS,), max_together=len(train) // 2)
     method.fit(train.texts, train.label_sets)
-    assert method.views_.documents is not None
-    assert len(method.views_.documents.ridge.parts) == 2
+    assert method.blend_ is not None
+    assert method.blend_.views.documents is not None
+    assert len(method.blend_.views.documents.ridge.parts) == 2
     with pytest.raises(SettingError, match="max_together must be at least 1, got 0"):
         PiranClassifier(max_together=0).fit(train.texts, train.label_sets)
 
@@ -332,8 +337,8 @@ def with_unseen_label(views: Sequence[str]) -> tuple[PiranClassifier, int]:
 
 def test_a_label_without_documents_is_scored_by_its_text_alone() -> None:
     method, new = with_unseen_label(VIEWS)
-    assert method.fusion_ is not None
-    weights = {view: values[new] for view, values in method.fusion_.weights.items()}
+    assert method.blend_ is not None
+    weights = {view: values[new] for view, values in method.blend_.fusion.weights.items()}
     assert weights[LABEL_WORDS] > 0
     assert {**weights, LABEL_WORDS: 0.0} == {
         ROWS: 0.0,
@@ -406,7 +411,8 @@ def test_views_do_not_learn_from_what_a_trained_encoder_saw(tmp_path: Path) -> N
     encoder = BiLstmEncoder(**{**BiLstmEncoder.quick_settings, "max_epochs": 1})
     trained = PiranClassifier(encoder=encoder, tail=3, views=VIEWS)
     trained.fit(train.texts, train.label_sets)
-    assert trained.view_encoder_.name == "tfidf"
+    assert trained.blend_ is not None
+    assert isinstance(trained.blend_.encoder, TfidfEncoder)
     trained.save(tmp_path / "model")
     again = PiranClassifier.load(tmp_path / "model")
     texts = small_documents(5).texts

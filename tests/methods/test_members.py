@@ -15,7 +15,7 @@ from piran.encoders.tfidf import TfidfEncoder
 from piran.errors import ModelFolderError, NotFittedError, SettingError
 from piran.head import PiranHead
 from piran.methods.base import Judged, chosen, joined
-from piran.methods.member import mean_margins
+from piran.methods.members import mean_margins
 from piran.types import FloatArray, LabelMatrix
 from small_corpus import small_documents
 
@@ -109,7 +109,8 @@ def test_epochs_of_all_encoders_are_numbered_on() -> None:
     method = PiranClassifier(encoder=encoder, tail=3, folds=2, views=("documents",))
     method.fit(train.texts, train.label_sets)
     assert [entry["epoch"] for entry in method.history_] == [1, 2, 3, 4]
-    assert method.view_encoder_.name == "tfidf"
+    assert method.blend_ is not None
+    assert isinstance(method.blend_.encoder, TfidfEncoder)
     weights = [m.encoder.stage1_rows_.rows for m in method.members_ if m.encoder.stage1_rows_]
     assert len(weights) == 2
     assert not np.allclose(weights[0], weights[1])

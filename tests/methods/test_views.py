@@ -108,7 +108,8 @@ def trained(*, has_learned_likeness: bool) -> PiranClassifier:
 
 def test_a_classifier_asks_each_of_its_encoders(tmp_path: Path) -> None:
     method, texts = trained(has_learned_likeness=True), small_documents(1).texts
-    likeness = method.views_.documents
+    assert method.blend_ is not None
+    likeness = method.blend_.views.documents
     assert likeness is not None
     assert likeness.learned is not None
     np.testing.assert_array_equal(likeness.learned.labels, np.flatnonzero(method.labels_.is_head))

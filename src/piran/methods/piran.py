@@ -1,6 +1,7 @@
 """PIRAN (Algorithm 1): an encoder and its classifier, then tail rows adjusted on generated instances."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,21 +13,24 @@ from piran.augment.variants import NO_AUG
 from piran.data.folds import even_folds
 from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
 from piran.encoders.cache import encoded, fitted_encoder, kept_arrays
-from piran.errors import ModelFolderError, NotFittedError, SettingError
+from piran.errors import NotFittedError, SettingError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Judged, Method, chosen, joined, joint_stop_reason
-from piran.methods.fusion import Fusion
-from piran.methods.member import (
+from piran.methods.blend import Blend, Encode
+from piran.methods.members import (
     Member,
+    in_order,
     joint_history,
+    load_members,
     margins_by_fold,
+    margins_of_unseen,
     mean_margins,
-    member_folder,
+    save_members,
+    unseen_instances,
 )
-from piran.methods.views import DOCUMENTS, ROWS, Margins, Views, check_views
+from piran.methods.views import DOCUMENTS, check_views
 from piran.progress import track
 from piran.rows import LinearRows, sigmoid
-from piran.storage import load_state, save_state
 from piran.training.kernel_ridge import MAX_TOGETHER, check_max_together
 from piran.types import BoolArray, FloatArray, IntArray, LabelMatrix, Texts
 
@@ -44,10 +48,6 @@ OWN_SETTINGS = (
     "has_companions",
     "max_together",
 )
-MEMBERS = "members"
-VIEW_ENCODER = "view-encoder"
-Encode = Callable[[Encoder, Texts], FloatArray]
-"""How texts become instances: afresh, or by way of the cache of stage 1."""
 N_FOLDS = 3
 """Times that rows are fitted to all documents but a part, which then judges them."""
 MAX_JUDGED = 20_000
@@ -125,10 +125,8 @@ class PiranClassifier(Method):
 
     members_: list[Member]
     """What each fit of the two stages gave; one unless there are folds."""
-    view_encoder_: Encoder
-    """What the views see: the encoder, or what it was before it learned from labels."""
-    views_: Views
-    fusion_: Fusion | None
+    blend_: Blend | None
+    """Rows and views made one; None without views."""
 
     def __init__(
         self,
@@ -173,7 +171,7 @@ class PiranClassifier(Method):
             self.members_ = self._members_without_fold(joined(train, validation))
         self.history_ = joint_history(self.members_)
         self.stop_reason_ = joint_stop_reason(*(m.encoder.stop_reason_ for m in self.members_))
-        self.view_encoder_, self.views_, self.fusion_ = self.encoder_, Views(), None
+        self.blend_ = None
 
     def _members_without_fold(self, documents: LabelledTexts) -> list[Member]:
         """Fit both stages to all documents but those of one fold at a time."""
@@ -234,56 +232,57 @@ class PiranClassifier(Method):
             return super()._calibrate(train, held_out, is_slice=is_slice)
         documents = joined(train, held_out)
         before = self.encoder_.untrained()
-        can_leave_out = self.folds > 1 or before is self.encoder_
+        has_learned = before is not self.encoder_
+        can_leave_out = self.folds > 1 or not has_learned
         is_judged = np.arange(len(documents)) >= len(train)
         if is_slice and can_leave_out:
             is_judged = self._drawn(len(documents))
         learned_instances = None
         if self.folds > 1:
-            unseen = self._unseen_instances(documents)
-            margins_of_rows = self._margins_of_members(documents, unseen, is_judged)
-            if self.has_learned_likeness and before is not self.encoder_:
-                learned_instances = self._in_order(unseen, documents)
+            fold = self._fold_of(documents, self.folds)
+            unseen = unseen_instances(self.members_, documents, fold)
+            margins_of_rows = margins_of_unseen(self.members_, unseen, fold, is_judged)
+            if self.has_learned_likeness and has_learned:
+                learned_instances = in_order(unseen, fold)
         elif is_slice and can_leave_out:
             margins_of_rows = self._margins_without_fold(documents, is_judged)
         else:
             margins_of_rows = self.members_[0].margins(encoded(self.encoder_, held_out.texts))
         if self.views:
-            if before is not self.encoder_:
-                self.view_encoder_ = fitted_encoder(before, train)
-            scores = self._fit_views(documents, is_judged, margins_of_rows, learned_instances)
+            view_encoder = fitted_encoder(before, train) if has_learned else None
+            scores = self._fit_blend(
+                documents, is_judged, margins_of_rows, view_encoder, learned_instances
+            )
         else:
             scores = {name: sigmoid(values) for name, values in margins_of_rows.items()}
         targets = documents.targets[np.flatnonzero(is_judged)]
         return Judged(targets, {n: self._without_unseen(found) for n, found in scores.items()})
 
-    def _fit_views(
+    def _fit_blend(
         self,
         documents: LabelledTexts,
         is_judged: BoolArray,
-        margins_of_rows: Margins,
+        margins_of_rows: Mapping[str, FloatArray],
+        view_encoder: Encoder | None,
         learned_instances: FloatArray | None,
     ) -> dict[str, FloatArray]:
         """Fit the views and what each counts; return each system's scores of the judged documents."""
-        self.views_, margins = Views.fit(
+        self.blend_, scores = Blend.fit(
             self.views,
             documents,
-            encoded(self.view_encoder_, documents.texts),
             is_judged,
-            encoder=self.view_encoder_,
+            margins_of_rows,
+            system=self.name,
             labels=self.labels_,
+            own_encoder=self.encoder_,
+            view_encoder=view_encoder,
+            learned_instances=learned_instances,
+            n_members=self.folds,
+            has_companions=self.has_companions,
             max_together=self.max_together,
             seed=self.seed,
-            learned_instances=learned_instances,
         )
-        self.fusion_, judge = Fusion.fit(
-            {ROWS: margins_of_rows[self.name], **margins},
-            documents.targets[np.flatnonzero(is_judged)],
-            self.labels_,
-            has_companions=self.has_companions,
-            n_members=self.folds,
-        )
-        return {name: judge({ROWS: own, **margins}) for name, own in margins_of_rows.items()}
+        return scores
 
     def _drawn(self, n_documents: int) -> BoolArray:
         """Draw the documents that judge: all of them, up to a number that bounds the memory of scores."""
@@ -293,31 +292,6 @@ class PiranClassifier(Method):
     def _fold_of(self, documents: LabelledTexts, n_folds: int) -> IntArray:
         """Return the fold of each document, (n_documents,)."""
         return even_folds(documents.targets, n_folds, self.seed)
-
-    def _unseen_instances(self, documents: LabelledTexts) -> list[FloatArray]:
-        """Return how each member sees the documents that it did not learn from, in their order."""
-        fold = self._fold_of(documents, self.folds)
-        return [
-            encoded(member.encoder, chosen(documents, np.flatnonzero(fold == number)).texts)
-            for number, member in enumerate(self.members_)
-        ]
-
-    def _in_order(self, unseen: Sequence[FloatArray], documents: LabelledTexts) -> FloatArray:
-        """Return the instances of :meth:`_unseen_instances` as one array, (n_documents, d)."""
-        order = np.argsort(self._fold_of(documents, self.folds), kind="stable")
-        return np.concatenate(unseen)[np.argsort(order)]
-
-    def _margins_of_members(
-        self, documents: LabelledTexts, unseen: Sequence[FloatArray], is_judged: BoolArray
-    ) -> dict[str, FloatArray]:
-        """Return what is said of judged documents by the member that did not learn from each."""
-        fold = self._fold_of(documents, self.folds)
-
-        def say(number: int, own: IntArray) -> dict[str, FloatArray]:
-            places = np.searchsorted(np.flatnonzero(fold == number), own)
-            return self.members_[number].margins(unseen[number][places])
-
-        return margins_by_fold(fold, is_judged, say)
 
     def _margins_without_fold(
         self, documents: LabelledTexts, is_judged: BoolArray
@@ -346,33 +320,26 @@ class PiranClassifier(Method):
     ) -> dict[str, FloatArray]:
         """Return the scores with each system's rows, (n_documents, n_labels); texts are read once."""
         instances = [encode(member.encoder, texts) for member in self.members_]
-        views: Margins = {}
-        if self.fusion_ is not None:
-            is_same = self.view_encoder_ is self.encoder_
-            views = self.views_.margins(
-                texts, instances[0] if is_same else encode(self.view_encoder_, texts), instances
-            )
-        found = {}
-        for system in systems:
-            said = [m.rows[system].logits(r) for m, r in zip(self.members_, instances, strict=True)]
-            found[system] = self._probabilities(mean_margins(said), views)
-        return found
+        to_scores: Callable[[FloatArray], FloatArray] = sigmoid
+        if self.blend_ is not None:
+            views = self.blend_.margins(texts, instances, encode)
+            to_scores = partial(self.blend_.probabilities, views=views)
 
-    def _probabilities(self, margins_of_rows: FloatArray, views: Margins) -> FloatArray:
-        """Return the scores for what rows and views say, (n_documents, n_labels)."""
-        if self.fusion_ is None:
-            return sigmoid(margins_of_rows)
-        return self.fusion_.probabilities({ROWS: margins_of_rows, **views})
+        def said(system: str) -> FloatArray:
+            members = zip(self.members_, instances, strict=True)
+            return mean_margins([member.rows[system].logits(own) for member, own in members])
+
+        return {system: to_scores(said(system)) for system in systems}
 
     def _without_unseen(self, scores: FloatArray) -> FloatArray:
         """Give labels without a training document the score 0, unless their own text gives them one."""
-        if self.fusion_ is not None and self.fusion_.scores_unseen:
+        if self.blend_ is not None and self.blend_.fusion.scores_unseen:
             return scores
         return super()._without_unseen(scores)
 
     def view_summary(self) -> dict[str, dict[str, float]]:
         """Return what each view counts for head, tail and unseen labels, and how many are companions."""
-        return {} if self.fusion_ is None else self.fusion_.summary(self.labels_)
+        return {} if self.blend_ is None else self.blend_.fusion.summary(self.labels_)
 
     def system_scores(self, texts: Texts) -> dict[str, FloatArray]:
         """Return PIRAN's scores and those of its reference variants; texts are encoded once."""
@@ -403,30 +370,13 @@ class PiranClassifier(Method):
         return self.head_.generation_source(self.encoder_.encode(texts), targets)
 
     def _save(self, folder: Path) -> None:
-        state = {"n_members": len(self.members_), VIEW_ENCODER: self.view_encoder_.name}
-        save_state(folder, MEMBERS, state, {})
-        for number, member in enumerate(self.members_):
-            member.save(member_folder(folder, number), self.name)
-        self.views_.save(folder)
-        if self.fusion_ is not None:
-            self.fusion_.save(folder)
-        if self.view_encoder_ is not self.encoder_:
-            self.view_encoder_.save(folder / VIEW_ENCODER)
+        save_members(folder, self.members_, self.name)
+        if self.blend_ is not None:
+            self.blend_.save(folder)
 
     def _load(self, folder: Path) -> None:
-        state = load_state(folder, MEMBERS)[0]
-        try:
-            folders = [member_folder(folder, number) for number in range(state["n_members"])]
-            view_encoder = ENCODERS[state[VIEW_ENCODER]]
-        except (KeyError, TypeError) as error:
-            raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
-        n_labels = len(self.labels_)
-        self.members_ = [Member.load(part, self.name, n_labels=n_labels) for part in folders]
-        self.view_encoder_ = self.encoder_
-        if (folder / VIEW_ENCODER).is_dir():
-            self.view_encoder_ = view_encoder.load(folder / VIEW_ENCODER)
-        self.views_ = Views.load(folder, self.views, self.labels_)
-        self.fusion_ = Fusion.load(folder) if self.views else None
+        self.members_ = load_members(folder, self.name, n_labels=len(self.labels_))
+        self.blend_ = Blend.load(folder, self.views, self.labels_) if self.views else None
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Self:

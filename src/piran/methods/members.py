@@ -1,4 +1,4 @@
-"""What one run of Algorithm 1 gives: an encoder, and the rows of each system on its instances."""
+"""What runs of Algorithm 1 give: encoders, and the rows of each system on their instances."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from piran.encoders.base import ENCODERS, Encoder
+from piran.encoders.base import ENCODERS, Encoder, LabelledTexts
+from piran.encoders.cache import encoded
 from piran.errors import ModelFolderError
 from piran.head import PiranHead
+from piran.methods.base import chosen
 from piran.rows import LinearRows
 from piran.storage import load_state, save_state
 from piran.types import BoolArray, FloatArray, IntArray
 
 _ENCODER = "encoder"
+_MEMBERS = "members"
 _STATE_NAME = "head"
 
 
@@ -54,8 +57,24 @@ class Member:
         return cls(encoder, {system: rows}, None)
 
 
-def member_folder(folder: Path, number: int) -> Path:
-    """Return where a member is kept: the first in the model's own folder."""
+def save_members(folder: Path, members: Sequence[Member], system: str) -> None:
+    """Write all members with the rows of one system, the first into the model's own folder."""
+    save_state(folder, _MEMBERS, {"n_members": len(members)}, {})
+    for number, member in enumerate(members):
+        member.save(_member_folder(folder, number), system)
+
+
+def load_members(folder: Path, system: str, *, n_labels: int) -> list[Member]:
+    """Read what :func:`save_members` wrote."""
+    state = load_state(folder, _MEMBERS)[0]
+    try:
+        folders = [_member_folder(folder, number) for number in range(state["n_members"])]
+    except (KeyError, TypeError) as error:
+        raise ModelFolderError(f"{folder} lacks {error}; save the model again.") from error
+    return [Member.load(part, system, n_labels=n_labels) for part in folders]
+
+
+def _member_folder(folder: Path, number: int) -> Path:
     return folder / f"member-{number}" if number else folder
 
 
@@ -86,6 +105,37 @@ def margins_by_fold(
             shape = (len(judged), values.shape[1])
             margins.setdefault(system, np.empty(shape, dtype=np.float32))[places] = values
     return margins
+
+
+def unseen_instances(
+    members: Sequence[Member], documents: LabelledTexts, fold: IntArray
+) -> list[FloatArray]:
+    """Return how each member sees the documents that it did not learn from, in their order.
+
+    ``fold`` (n_documents,) is the number of the member that did not learn from each.
+    """
+    return [
+        encoded(member.encoder, chosen(documents, np.flatnonzero(fold == number)).texts)
+        for number, member in enumerate(members)
+    ]
+
+
+def in_order(unseen: Sequence[FloatArray], fold: IntArray) -> FloatArray:
+    """Return the instances of :func:`unseen_instances` as one array, (n_documents, feature_dim)."""
+    order = np.argsort(fold, kind="stable")
+    return np.concatenate(unseen)[np.argsort(order)]
+
+
+def margins_of_unseen(
+    members: Sequence[Member], unseen: Sequence[FloatArray], fold: IntArray, is_judged: BoolArray
+) -> dict[str, FloatArray]:
+    """Return what is said of judged documents by the member that did not learn from each."""
+
+    def say(number: int, own: IntArray) -> dict[str, FloatArray]:
+        places = np.searchsorted(np.flatnonzero(fold == number), own)
+        return members[number].margins(unseen[number][places])
+
+    return margins_by_fold(fold, is_judged, say)
 
 
 def mean_margins(said: Sequence[FloatArray]) -> FloatArray:
