@@ -1,6 +1,7 @@
 """Tables of the peers' results, from records alone, with piran's own methods beside them.
 
 python benchmarks/peers/tables.py benchmarks/results/peers --beside results/encoders
+python benchmarks/peers/tables.py benchmarks/results/peers --beside results/flagship --overview
 """
 
 import argparse
@@ -26,6 +27,8 @@ F1 = {"micro_f1": "micro", "macro_f1": "macro", "tail_f1": "tail"}
 RANKING = ("P@1", "P@5")
 OUR_METRICS = {"default": "{}_at_0.5", "groups": "{}"}
 """What a run record calls an F1 under the policies that it tells of."""
+OURS = "piran: "
+"""What the names of its own methods begin with."""
 COLUMNS = (
     "peer",
     *RANKING,
@@ -41,12 +44,29 @@ OUR_NOTE = (
     "Rows that begin with piran are its own methods: default is 0.5, two is the policy that the "
     "method saves."
 )
+OVERVIEW = {
+    "P@1": ("P@1",),
+    "micro": tuple(f"micro {policy}" for policy in POLICIES.values()),
+    "tail": tuple(f"tail {policy}" for policy in POLICIES.values()),
+}
+"""Columns of the table of all datasets side by side, and what a peer may choose from for each."""
+OVERVIEW_TITLE = "P@1, micro-F1 and mean F1 of tail labels, by dataset"
+OVERVIEW_NOTES = (
+    "Rows that begin with piran are its own methods, at the cut-offs that they save. Of the others each "
+    "number is the best that any cut-offs gave on the test documents, their own or tuned ones, which "
+    "flatters them.",
+    "Means over seeds where there are several; the best in bold.",
+)
 
 
 def dataset_tables(folder: Path, ours: Sequence[SystemRuns] = ()) -> str:
     """Return the tables of one dataset as Markdown; nothing if it has no records."""
-    records = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
-    return "\n".join(markdown(table) for table in tables(records, ours))
+    return "\n".join(markdown(table) for table in tables(read_records(folder), ours))
+
+
+def read_records(folder: Path) -> list[Record]:
+    """Return the peers' records of one dataset."""
+    return [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
 
 
 def tables(records: Sequence[Record], ours: Sequence[SystemRuns] = ()) -> list[Table]:
@@ -73,7 +93,7 @@ def _table(
     scores = [_peer_scores(seeds, subset) for seeds in peers]
     scores += [_our_scores(runs, subset) for runs in ours]
     names = [seeds[0]["title"] for seeds in peers]
-    names += [f"piran: {display_name(runs.cell)}" for runs in ours]
+    names += [f"{OURS}{display_name(runs.cell)}" for runs in ours]
     seconds: list[Entry] = [
         Score(Mean.of([record["refit"]["cpu_seconds"] for record in seeds]).value, digits=0)
         for seeds in peers
@@ -85,6 +105,38 @@ def _table(
     )
     notes = (*seeds_note(marked), *NOTES, *((OUR_NOTE,) if ours else ()))
     return Table("peers", title, COLUMNS, rows, notes)
+
+
+def overview(by_dataset: Mapping[str, Table]) -> Table:
+    """Return few columns of the tables of several datasets side by side, a row for each tool."""
+    found = {
+        dataset: {str(row[0]): _short(row) for row in table.rows}
+        for dataset, table in by_dataset.items()
+    }
+    names = list(dict.fromkeys(name for rows in found.values() for name in rows))
+    titles = [entry.title for entry in PEERS]
+    names.sort(key=lambda name: titles.index(name) if name in titles else len(titles))
+    nothing: Row = (None,) * len(OVERVIEW)
+    rows = [
+        (name, *(entry for rows in found.values() for entry in rows.get(name, nothing)))
+        for name in names
+    ]
+    columns = ("", *(f"{dataset} {column}" for dataset in found for column in OVERVIEW))
+    return Table("overview", OVERVIEW_TITLE, columns, with_best_marked(rows), OVERVIEW_NOTES)
+
+
+def _short(row: Row) -> Row:
+    """Return a tool's part of the overview, without spreads."""
+    entries = dict(zip(COLUMNS, row, strict=True))
+    is_ours = str(row[0]).startswith(OURS)
+    short: list[Entry] = []
+    for column, policies in OVERVIEW.items():
+        saved = f"{column} {POLICIES['groups']}"
+        choice = [entries[name] for name in ([saved] if is_ours and saved in entries else policies)]
+        scores = [entry for entry in choice if isinstance(entry, Score)]
+        best = max(scores, key=lambda score: score.value, default=None)
+        short.append(None if best is None else Score(best.value, digits=1))
+    return tuple(short)
 
 
 def _in_order(peers: Iterable[str]) -> list[str]:
@@ -136,11 +188,19 @@ def main() -> None:
     parser.add_argument(
         "--beside", type=Path, action="append", default=[], help="a suite's results to set beside"
     )
+    parser.add_argument(
+        "--overview", action="store_true", help="one short table with all datasets side by side"
+    )
     arguments = parser.parse_args()
     ours = read_ours(arguments.beside)
-    folders = sorted(folder for folder in arguments.folder.iterdir() if folder.is_dir())
-    found = [dataset_tables(folder, ours.get(folder.name, [])) for folder in folders]
-    print("\n".join(text for text in found if text))
+    found = {
+        folder.name: tables(read_records(folder), ours.get(folder.name, []))
+        for folder in sorted(folder for folder in arguments.folder.iterdir() if folder.is_dir())
+    }
+    if arguments.overview:
+        print(markdown(overview({name: own[0] for name, own in found.items() if own})))
+    else:
+        print("\n".join(markdown(table) for own in found.values() for table in own))
 
 
 if __name__ == "__main__":

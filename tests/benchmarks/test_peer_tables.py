@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from catalogue import PEERS
 from environments import REQUIREMENTS
-from tables import F1, POLICIES, dataset_tables, tables
+from tables import F1, POLICIES, dataset_tables, overview, tables
 
 from made_suite import CHECKSUM, made_record
 from piran.experiments.results import SystemRuns
@@ -81,7 +81,7 @@ def test_every_peer_has_a_script_and_pinned_requirements(entry: Any) -> None:
 
 
 def our_runs(value: float) -> SystemRuns:
-    metrics = {"micro_f1": value, "micro_f1_at_0.5": value - 1}
+    metrics = {"P@1": value, "micro_f1": value, "micro_f1_at_0.5": value + 1, "tail_f1": value}
     return SystemRuns(
         "linear", "linear", "linear", (made_record("linear", 0, {"linear": metrics}),)
     )
@@ -92,7 +92,34 @@ def test_our_own_methods_stand_beside_the_peers() -> None:
     assert [row[0] for row in table.rows] == ["PECOS", "piran: Linear"]
     ours = dict(zip(table.columns, table.rows[1], strict=True))
     wanted = ("micro default", "micro one", "micro two")
-    assert [plain_text(ours[name]) for name in wanted] == ["6.00", "–", "7.00"]
+    assert [plain_text(ours[name]) for name in wanted] == ["8.00", "–", "7.00"]
+
+
+def test_the_overview_has_all_datasets_side_by_side() -> None:
+    first = tables([record("pecos", 1.0), record("fasttext", 2.0)], [our_runs(7.0)])[0]
+    second = tables([record("fasttext", 3.0)])[0]
+    found = overview({"first": first, "second": second})
+    assert found.columns[1:] == tuple(
+        f"{dataset} {column}"
+        for dataset in ("first", "second")
+        for column in ("P@1", "micro", "tail")
+    )
+    assert [[plain_text(entry) for entry in row] for row in found.rows] == [
+        ["PECOS", "1.0", "1.0", "1.0", "–", "–", "–"],
+        ["FASTTEXT", "2.0", "2.0", "2.0", "3.0", "3.0", "3.0"],
+        ["piran: Linear", "7.0", "7.0", "7.0", "–", "–", "–"],
+    ]
+
+
+def test_the_overview_has_the_best_of_any_cut_offs_for_peers_and_the_saved_ones_for_ours() -> None:
+    peer = record("pecos", 1.0)
+    peer["metrics"]["global"] = dict.fromkeys(F1, 9.0)
+    peer["metrics"]["per-label"] = {"micro_f1": 2.0, "macro_f1": 2.0, "tail_f1": 11.0}
+    found = overview({"first": tables([peer], [our_runs(5.0)])[0]})
+    assert [[plain_text(entry) for entry in row[2:]] for row in found.rows] == [
+        ["9.0", "11.0"],
+        ["5.0", "5.0"],
+    ]
 
 
 def test_methods_that_saw_other_documents_are_left_out() -> None:
