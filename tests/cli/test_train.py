@@ -219,6 +219,9 @@ def test_train_says_which_preset_it_takes(
     monkeypatch.setattr(settings, "is_available", lambda: False)
     out = tmp_path / "run"
     result = piran("train", data, "--out", out, "--tail", "3", "--preset", "balanced")
-    assert "Preset quick (TF-IDF), as balanced needs a transformer" in result.stderr
+    assert (
+        "Preset balanced on TF-IDF, as the transformer that balanced needs is not" in result.stderr
+    )
     assert "pip install 'piran[transformers]'" in result.stderr
-    assert RunRecord.read(out).settings["encoder"] == "tfidf"
+    taken = RunRecord.read(out).settings
+    assert (taken["encoder"], taken["thresholds"]) == ("tfidf", "expected")

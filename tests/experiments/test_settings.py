@@ -5,7 +5,6 @@ import pytest
 from piran.errors import SettingError, UnknownNameError
 from piran.experiments import settings as module
 from piran.experiments.settings import (
-    PRESETS,
     PresetChoice,
     build_method,
     choose_preset,
@@ -13,6 +12,7 @@ from piran.experiments.settings import (
     resolved_settings,
 )
 from piran.methods.piran import PiranClassifier
+from piran.methods.presets import PRESETS
 
 
 def test_values_are_json_where_they_can_be() -> None:
@@ -78,17 +78,45 @@ def with_transformers(monkeypatch: pytest.MonkeyPatch, is_available: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("is_available", "preset", "taken"),
-    [(True, None, "balanced"), (False, None, "quick"), (False, "balanced", "quick")],
+    ("is_available", "preset", "encoder"),
+    [
+        (True, None, None),
+        (False, None, "tfidf"),
+        (False, "balanced", "tfidf"),
+        (False, "best", "tfidf"),
+    ],
 )
-def test_a_preset_left_open_is_chosen_by_what_is_installed(
-    monkeypatch: pytest.MonkeyPatch, is_available: bool, preset: str | None, taken: str
+def test_an_encoder_left_open_is_chosen_by_what_is_installed(
+    monkeypatch: pytest.MonkeyPatch, is_available: bool, preset: str | None, encoder: str | None
 ) -> None:
     with_transformers(monkeypatch, is_available)
     choice = choose_preset("piran", preset=preset, encoder=None)
-    assert choice.name == taken
-    assert choice.reason.startswith(f"Preset {taken} ")
+    assert (choice.name, choice.encoder) == ("balanced", encoder)
+    assert choice.reason.startswith("Preset balanced ")
     assert ("pip install" in choice.reason) != is_available
+
+
+def test_without_a_transformer_the_default_keeps_its_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_transformers(monkeypatch, is_available=False)
+    choice = choose_preset("piran", preset=None, encoder=None)
+    settings = resolved_settings(
+        "piran", preset=choice.name, encoder=choice.encoder, assignments={"l2": 3.0}
+    )
+    assert settings == {**PRESETS["balanced"], "encoder": "tfidf", "l2": 3.0}
+    assert build_method("piran", settings).settings()["views"] == PRESETS["balanced"]["views"]
+
+
+def test_python_has_the_presets_of_the_command_line() -> None:
+    settings = resolved_settings(
+        "piran", preset="balanced", encoder="tfidf", assignments={"tail": 5, "l2": 3.0}
+    )
+    method = PiranClassifier.from_preset("balanced", encoder="tfidf", tail=5, l2=3.0)
+    assert method.settings() == build_method("piran", settings).settings()
+
+
+def test_python_names_an_unknown_preset() -> None:
+    with pytest.raises(UnknownNameError, match="'quick'"):
+        PiranClassifier.from_preset("quik")
 
 
 @pytest.mark.parametrize("is_available", [True, False])
@@ -110,7 +138,7 @@ def test_what_a_user_says_is_taken_without_a_word(
     encoder: str | None,
 ) -> None:
     with_transformers(monkeypatch, is_available)
-    assert choose_preset(method, preset=preset, encoder=encoder) == PresetChoice(preset)
+    assert choose_preset(method, preset=preset, encoder=encoder) == PresetChoice(preset, encoder)
 
 
 def test_a_preset_that_can_be_had_is_taken_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,9 +37,8 @@ def train(
         typer.Option(
             metavar="quick|balanced|best",
             help="A named set of settings: quick (TF-IDF, seconds), balanced (a frozen transformer, "
-            "exact words and label texts, minutes), best (the same with a fine-tuned "
-            "transformer, up to an hour or two). Else balanced if the extra [transformers] is "
-            "installed.",
+            "exact words and label texts, minutes; without the extra [transformers] on TF-IDF), best "
+            "(the same with a fine-tuned transformer, up to an hour or two). Else balanced.",
         ),
     ] = None,
     encoder: Annotated[
@@ -108,7 +107,9 @@ def train(
     choice = choose_preset(method, preset=preset, encoder=named)
     if choice.reason:
         say(choice.reason)
-    settings = resolved_settings(method, preset=choice.name, encoder=named, assignments=given)
+    settings = resolved_settings(
+        method, preset=choice.name, encoder=choice.encoder, assignments=given
+    )
     learner = build_method(method, {**settings, "seed": seed, **_given(tail=parse_tail(tail))})
     cache = user_cache_folder()
     with (

@@ -10,35 +10,19 @@ from pydantic import TypeAdapter, ValidationError
 
 from piran.encoders.base import ENCODERS
 from piran.encoders.pretrained import HOW_TO_INSTALL, is_available
-from piran.errors import PiranError, SettingError, UnknownNameError
+from piran.errors import PiranError, SettingError
 from piran.head import PiranHead
 from piran.methods.base import METHODS, Method
-from piran.registry import suggestion
+from piran.methods.presets import PRESETS, preset_settings
 
-_WITH_VIEWS = {
-    "views": ["documents", "label-texts", "label-words"],
-    "has_companions": True,
-    "thresholds": "expected",
-}
-PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {"encoder": "tfidf"},
-    "balanced": {"encoder": "transformer", **_WITH_VIEWS},
-    "best": {
-        "encoder": "finetuned",
-        "max_tokens": 192,
-        "attention_dropout": 0.0,
-        "folds": 3,
-        "has_learned_likeness": True,
-        **_WITH_VIEWS,
-    },
-}
-"""Named sets of settings, nothing more; what a user sets by hand comes on top."""
 DEFAULT_PRESET = "quick"
 """Of suites and of Python: the same on every machine."""
 PREFERRED_PRESET = "balanced"
 """Of the command line, where it can be had."""
 TRANSFORMER_ENCODERS = ("hybrid", "finetuned", "transformer")
 """Encoders that need the extra [transformers]."""
+FALLBACK_ENCODER = "tfidf"
+"""Of the preferred preset, where the extra is not installed."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +30,8 @@ class PresetChoice:
     """The preset that a command takes."""
 
     name: str | None
+    encoder: str | None = None
+    """In place of the preset's own; None: that."""
     reason: str = ""
     """Why, for the user to read; empty where the user said so."""
 
@@ -53,24 +39,26 @@ class PresetChoice:
 def choose_preset(method: str, *, preset: str | None, encoder: str | None) -> PresetChoice:
     """Choose for a user who left the preset or its encoder open; ``encoder`` is None for auto.
 
-    That is the preset balanced where the extra [transformers] is installed, otherwise quick.
+    That is the preset balanced, and where the extra [transformers] is not installed its views and
+    settings on TF-IDF.
     """
     takes_presets = "encoder" in METHODS[method].setting_names({})
     wanted = preset or PREFERRED_PRESET
     needs_transformer = PRESETS.get(wanted, {}).get("encoder") in TRANSFORMER_ENCODERS
     if encoder is not None or not takes_presets or not needs_transformer:
-        return PresetChoice(preset)
+        return PresetChoice(preset, encoder)
     if not is_available():
         return PresetChoice(
-            DEFAULT_PRESET,
-            f"Preset {DEFAULT_PRESET} (TF-IDF), as {wanted} needs a transformer that is not installed "
-            f"({HOW_TO_INSTALL}).",
+            PREFERRED_PRESET,
+            FALLBACK_ENCODER,
+            f"Preset {PREFERRED_PRESET} on TF-IDF, as the transformer that {wanted} needs is not "
+            f"installed ({HOW_TO_INSTALL}).",
         )
     if preset is not None:
         return PresetChoice(preset)
     return PresetChoice(
         wanted,
-        f"Preset {wanted} (exact words and a frozen transformer), as the extra [transformers] is "
+        reason=f"Preset {wanted} (exact words and a frozen transformer), as the extra [transformers] is "
         f"installed; --preset {DEFAULT_PRESET} takes seconds.",
     )
 
@@ -123,14 +111,12 @@ def resolved_settings(
 
     Presets and encoders are PIRAN's; other methods take the user's own settings alone.
     """
-    if preset is not None and preset not in PRESETS:
-        raise UnknownNameError(f"Unknown preset {preset!r}. {suggestion(preset, list(PRESETS))}")
+    base = preset_settings(preset or DEFAULT_PRESET)
     if "encoder" not in METHODS[method].setting_names({}):
         given = [f"--{name}" for name, value in (("preset", preset), ("encoder", encoder)) if value]
         if given:
             raise SettingError(f"{method} takes no {' and no '.join(given)}; those are for piran.")
         return assignments
-    base = dict(PRESETS[preset or DEFAULT_PRESET])
     if encoder is not None:
         base["encoder"] = encoder
     return {**base, **assignments}

@@ -28,6 +28,7 @@ from piran.methods.members import (
     save_members,
     unseen_instances,
 )
+from piran.methods.presets import preset_settings
 from piran.methods.views import DOCUMENTS, check_views
 from piran.progress import track
 from piran.rows import LinearRows, sigmoid
@@ -116,7 +117,7 @@ class PiranClassifier(Method):
     >>> texts = ["red apple", "green apple", "red cherry", "green pear"] * 3
     >>> labels = [["red", "fruit"], ["fruit"], ["red", "fruit"], ["fruit"]] * 3
     >>> model = PiranClassifier(tail=1).fit(texts, labels)
-    >>> model.predict(["apple"])
+    >>> model.predict(["green pear"])
     [('fruit',)]
 
     """
@@ -377,6 +378,17 @@ class PiranClassifier(Method):
     def _load(self, folder: Path) -> None:
         self.members_ = load_members(folder, self.name, n_labels=len(self.labels_))
         self.blend_ = Blend.load(folder, self.views, self.labels_) if self.views else None
+
+    @classmethod
+    def from_preset(cls, preset: str, **settings: Any) -> Self:  # noqa: ANN401
+        """Build what ``piran train --preset`` trains: quick, balanced or best.
+
+        ``settings`` come on top, named as ``--set`` has them: the method's, its encoder's, the head's.
+
+        >>> PiranClassifier.from_preset("balanced", encoder="tfidf", l2=0.3).views
+        ['documents', 'label-texts', 'label-words']
+        """
+        return cls.from_settings({**preset_settings(preset), **settings})
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Self:
