@@ -113,7 +113,9 @@ def overview(by_dataset: Mapping[str, Table]) -> Table:
         dataset: {str(row[0]): _short(row) for row in table.rows}
         for dataset, table in by_dataset.items()
     }
-    names = list(dict.fromkeys(name for rows in found.values() for name in rows))
+    # In the order of the dataset that has most of them
+    most_first = sorted(found.values(), key=len, reverse=True)
+    names = list(dict.fromkeys(name for rows in most_first for name in rows))
     titles = [entry.title for entry in PEERS]
     names.sort(key=lambda name: titles.index(name) if name in titles else len(titles))
     nothing: Row = (None,) * len(OVERVIEW)
