@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 DATASET, PRESET = "debtags", "quick"
 NEXT = (
-    f"This was the preset {PRESET}: the paper's method on TF-IDF. The default of piran train looks at more, "
-    f"takes a few minutes and finds more of the rare labels: piran train {DATASET} --out runs/{DATASET}"
+    f"This was the preset {PRESET}: the paper's method on TF-IDF. The default of piran train takes a few "
+    f"minutes and finds more of the rare labels: piran train {DATASET} --out runs/{DATASET}"
 )
 
 
