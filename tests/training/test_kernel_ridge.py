@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.kernel_ridge import KernelRidge as ReferenceRidge
 
 from piran.errors import DataError, SettingError
-from piran.training.kernel_ridge import DocumentFeatures, KernelRidge, document_kernel
+from piran.training import kernel_ridge as module
+from piran.training.kernel_ridge import (
+    DocumentFeatures,
+    KernelRidge,
+    document_kernel,
+    inverse_diagonal,
+)
 from piran.types import BoolArray, FloatArray, LabelMatrix
 
 L2, WIDTH = 0.5, 0.7
@@ -77,6 +84,18 @@ def test_leaving_a_document_out_is_exact() -> None:
         np.testing.assert_allclose(
             margins, rest.margins(features[document : document + 1])[0], atol=1e-4
         )
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 11, 12])
+def test_the_diagonal_of_the_inverse_is_found_block_by_block(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COLUMNS_AT_ONCE", 4)
+    square = np.random.default_rng(n).normal(size=(n, n))
+    matrix = square @ square.T + np.eye(n)
+    factor = torch.from_numpy(np.linalg.cholesky(matrix).astype(np.float32))
+    expected = np.diag(np.linalg.inv(matrix))
+    np.testing.assert_allclose(inverse_diagonal(factor).numpy(), expected, rtol=1e-5)
 
 
 def test_many_documents_are_solved_in_parts() -> None:
