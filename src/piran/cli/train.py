@@ -36,9 +36,10 @@ def train(
         str | None,
         typer.Option(
             metavar="quick|balanced|best",
-            help="A named set of settings: quick (TF-IDF, seconds), balanced (a frozen transformer, "
-            "exact words and label texts, minutes; without the extra [transformers] on TF-IDF), best "
-            "(the same with a fine-tuned transformer, up to an hour or two). Else balanced.",
+            help="A named set of settings: quick (the paper's method on TF-IDF, for a first look in "
+            "seconds), balanced (a frozen transformer, exact words and label texts, minutes; without "
+            "the extra [transformers] the same on TF-IDF), best (the transformer fine-tuned, up to an "
+            "hour or two). Else balanced.",
         ),
     ] = None,
     encoder: Annotated[
